@@ -228,7 +228,7 @@ class measurer {
         std::fill(v.begin(), v.end(), static_cast<float>(i));
       }
       barrier_();
-      tutti::detail::access::state(world_).patience = {};
+      tutti::detail::access::state(world_).wait_policy = {};
       auto const begin = tutti::steady_now();
       share(v, 0);
       took += i < 0 ? 0 : since(begin);
@@ -242,7 +242,7 @@ class measurer {
       f();
     }
     barrier_();
-    tutti::detail::access::state(world_).patience = {};  // no backoff, as when `automatic` measures
+    tutti::detail::access::state(world_).wait_policy = {};  // no backoff, as when `automatic` measures
     auto const begin = tutti::steady_now();
     for (int i = 0; i < times; ++i) {
       f();

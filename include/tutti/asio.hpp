@@ -33,27 +33,30 @@ namespace tutti::inline v0_1_0 {
 namespace detail {
 
 /// An operation that is awaited through Asio.
-struct awaited {
-  explicit awaited(request&& r) noexcept : operation(std::move(r)) {}
-  awaited(awaited const&) = delete;
-  awaited& operator=(awaited const&) = delete;
-  virtual ~awaited() = default;
+struct awaited_operation {
+  explicit awaited_operation(request&& started_operation) noexcept : operation(std::move(started_operation)) {}
+  awaited_operation(awaited_operation const&) = delete;
+  awaited_operation& operator=(awaited_operation const&) = delete;
+  virtual ~awaited_operation() = default;
   /// Passes the result to the handler, which runs later.
-  virtual void complete(std::exception_ptr why) = 0;
+  virtual void complete(std::exception_ptr cause) = 0;
 
   request operation;
 };
 
 template <class Handler>
-struct awaited_by final : awaited {
-  awaited_by(request&& r, Handler&& h, boost::asio::any_io_executor const& fallback)
-      : awaited(std::move(r)), handler(std::move(h)), work(boost::asio::get_associated_executor(handler, fallback)) {}
+struct handled_operation final : awaited_operation {
+  handled_operation(request&& started_operation, Handler&& handler_to_call,
+                    boost::asio::any_io_executor const& fallback)
+      : awaited_operation(std::move(started_operation)),
+        handler(std::move(handler_to_call)),
+        work(boost::asio::get_associated_executor(handler, fallback)) {}
 
-  ~awaited_by() override { operation = {}; }  // before the handler, which may own the buffers
+  ~handled_operation() override { operation = {}; }  // before the handler, which may own the buffers
 
-  void complete(std::exception_ptr why) override {
+  void complete(std::exception_ptr cause) override {
     boost::asio::get_associated_cancellation_slot(handler).clear();
-    boost::asio::post(work.get_executor(), boost::asio::append(std::move(handler), why));
+    boost::asio::post(work.get_executor(), boost::asio::append(std::move(handler), cause));
   }
 
   Handler handler;
@@ -113,8 +116,8 @@ class on_asio {
   on_asio& operator=(on_asio const&) = delete;
   ~on_asio() {
     *alive_ = false;
-    for (auto& w : waiting_) {
-      w->operation.cancel();  // before the buffers are freed
+    for (auto& pending_operation : waiting_) {
+      pending_operation->operation.cancel();  // before the buffers are freed
     }
     state().companion = nullptr;
   }
@@ -123,23 +126,24 @@ class on_asio {
   template <boost::asio::completion_token_for<void(std::exception_ptr)> Token>
   auto async_wait(request operation, Token&& token) {
     return boost::asio::async_initiate<Token, void(std::exception_ptr)>(
-        [this](auto handler, request r) {
+        [this](auto handler, request started_operation) {
           using handler_type = std::decay_t<decltype(handler)>;
           auto slot = boost::asio::get_associated_cancellation_slot(handler);
-          waiting_.push_back(std::make_unique<detail::awaited_by<handler_type>>(std::move(r), std::move(handler),
-                                                                                timer_.get_executor()));
+          waiting_.push_back(std::make_unique<detail::handled_operation<handler_type>>(
+              std::move(started_operation), std::move(handler), timer_.get_executor()));
           if (slot.is_connected()) {
-            slot.assign([this, alive = alive_, one = waiting_.back().get()](boost::asio::cancellation_type) {
-              std::shared_ptr<bool> there;  // a reduction may destroy this loop and its handler
-              there = alive;
-              on_asio* const loop = this;
-              if (*there) {  // the slot is cleared before the operation is destroyed
-                one->operation.cancel();
-                if (*there) {
-                  loop->pump_soon();
-                }
-              }
-            });
+            slot.assign(
+                [this, alive = alive_, pending_operation = waiting_.back().get()](boost::asio::cancellation_type) {
+                  std::shared_ptr<bool> is_alive;  // a reduction may destroy this loop and its handler
+                  is_alive = alive;
+                  on_asio* const loop = this;
+                  if (*is_alive) {  // the slot is cleared before the operation is destroyed
+                    pending_operation->operation.cancel();
+                    if (*is_alive) {
+                      loop->pump_soon();
+                    }
+                  }
+                });
           }
           pump_soon();
         },
@@ -163,8 +167,8 @@ class on_asio {
 
   /// Advances all operations, completes the ended ones, and sleeps if others are left.
   void pump() {
-    detail::uncancelled const throughout(detail::uncancelled::points::none);
-    if (state().inherited()) {  // a forked child: the operations continue in the parent
+    detail::cancellation_shield const shield(detail::cancellation_shield::points::silent);
+    if (state().is_inherited()) {  // a forked child: the operations continue in the parent
       rest();
       waiting_.clear();
       return;
@@ -189,16 +193,16 @@ class on_asio {
       pump_soon();
       return;
     }
-    if (std::exchange(watched_, handle) != handle) {
+    if (std::exchange(handle_, handle) != handle) {
       readable_.close();
       readable_.assign(detail::watch_for_asio(handle));
     }
-    if (!std::exchange(armed_, true)) {
+    if (!std::exchange(is_armed_, true)) {
       readable_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
                            [this, alive = alive_](boost::system::error_code) {
                              if (*alive) {
-                               armed_ = false;
-                               if (!state().inherited()) {
+                               is_armed_ = false;
+                               if (!state().is_inherited()) {
                                  state().claim();
                                  world_.transport().disarm();
                                }
@@ -206,19 +210,19 @@ class on_asio {
                              }
                            });
     }
-    if (!std::exchange(timed_, true)) {
+    if (!std::exchange(is_timer_running_, true)) {
       timer_.expires_after(detail::between_looks);
-      timer_.async_wait([this, alive = alive_](boost::system::error_code why) {
+      timer_.async_wait([this, alive = alive_](boost::system::error_code cause) {
         if (*alive) {
-          timed_ = false;
-          if (!why && !state().inherited()) {
-            std::shared_ptr<bool> there;  // a reduction may destroy this loop and its handler
-            there = alive;
+          is_timer_running_ = false;
+          if (!cause && !state().is_inherited()) {
+            std::shared_ptr<bool> is_alive;  // a reduction may destroy this loop and its handler
+            is_alive = alive;
             state().probe();
-            for (std::size_t i = 0; *there && i < waiting_.size(); ++i) {
+            for (std::size_t i = 0; *is_alive && i < waiting_.size(); ++i) {
               waiting_[i]->operation.check_deadline();
             }
-            if (!*there) {
+            if (!*is_alive) {
               return;
             }
           }
@@ -230,7 +234,7 @@ class on_asio {
 
   void rest() {
     timer_.cancel();
-    if (armed_) {
+    if (is_armed_) {
       readable_.cancel();
     }
   }
@@ -241,25 +245,25 @@ class on_asio {
         ++i;
         continue;
       }
-      auto const one = std::move(waiting_[i]);
+      auto const pending_operation = std::move(waiting_[i]);
       waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(i));
-      std::exception_ptr why;
+      std::exception_ptr cause;
       try {
-        one->operation.wait();
+        pending_operation->operation.wait();
       } catch (...) {
-        why = std::current_exception();
+        cause = std::current_exception();
       }
-      one->complete(why);
+      pending_operation->complete(cause);
     }
   }
 
   Communicator world_;
   boost::asio::posix::stream_descriptor readable_;
   boost::asio::steady_timer timer_;
-  std::vector<std::unique_ptr<detail::awaited>> waiting_;
-  int watched_ = -1;  ///< the transport's descriptor, which `readable_` watches
-  bool armed_ = false;
-  bool timed_ = false;
+  std::vector<std::unique_ptr<detail::awaited_operation>> waiting_;
+  int handle_ = -1;  ///< the transport's descriptor, which `readable_` watches
+  bool is_armed_ = false;
+  bool is_timer_running_ = false;
   bool pumping_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
@@ -270,15 +274,15 @@ template <class Operator, class... Arguments>
   requires(sizeof...(Arguments) >= 1)
 auto async_start(Operator& op, Arguments&&... arguments_and_token) {
   constexpr std::size_t last = sizeof...(Arguments) - 1;
-  auto all = std::forward_as_tuple(std::forward<Arguments>(arguments_and_token)...);
+  auto arguments = std::forward_as_tuple(std::forward<Arguments>(arguments_and_token)...);
   using communicator_type = std::remove_reference_t<decltype(op.world())>;
   auto* const loop = static_cast<on_asio<communicator_type>*>(detail::access::state(op.world()).companion);
   expects(loop != nullptr, "async: make a tutti::on_asio for this communicator first, and keep it");
   return [&]<std::size_t... Index>(std::index_sequence<Index...>) {
-    request started = op.start(std::get<Index>(std::move(all))...);
+    request operation = op.start(std::get<Index>(std::move(arguments))...);
     expects(detail::access::state(op.world()).companion == loop,
             "async: a reduction has ended the on_asio of this communicator; keep it until all operations have ended");
-    return loop->async_wait(std::move(started), std::get<last>(std::move(all)));
+    return loop->async_wait(std::move(operation), std::get<last>(std::move(arguments)));
   }(std::make_index_sequence<last>());
 }
 

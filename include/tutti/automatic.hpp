@@ -77,8 +77,8 @@ class automatic : public selection {
   /// Uses an existing profile. Collective; all ranks must give the same.
   /// @throws profile_error on every rank if the profile is of another world, or ranks give different ones
   template <group Communicator>
-  automatic(Communicator& world, network_profile known)
-      : tuning_(std::make_shared<detail::tuner>(std::move(known), world.hosts(), memory_kind::ordinary)) {
+  automatic(Communicator& world, network_profile existing_profile)
+      : tuning_(std::make_shared<detail::tuner>(std::move(existing_profile), world.hosts(), memory_kind::ordinary)) {
     examine(world);
     char const* const wishes = std::getenv("TUTTI_AUTOMATIC");
     prefer(wishes == nullptr ? "" : wishes);
@@ -92,10 +92,10 @@ class automatic : public selection {
   ///
   /// Vectors in other memory only cost speed. All ranks must pass the same kind; otherwise an operation for which they
   /// pick different schedules fails with an error that names both. Not collective; prices again, and measures nothing.
-  [[nodiscard]] automatic for_memory(memory_kind where) const {
-    auto same = std::make_shared<detail::tuner>(profile(), tuning_->hosts(), where);
-    same->prefer(tuning_->preferences());
-    return automatic(std::move(same));
+  [[nodiscard]] automatic for_memory(memory_kind kind_of_memory) const {
+    auto copy = std::make_shared<detail::tuner>(profile(), tuning_->hosts(), kind_of_memory);
+    copy->prefer(tuning_->preferences());
+    return automatic(std::move(copy));
   }
 
   /// The measured profile of the world.
@@ -126,25 +126,25 @@ class automatic : public selection {
   /// Cost: 8 operations of each candidate, and its trials; by default, some 30 ms up to 64 KiB.
   template <group Communicator, class Op, mutable_buffer Buffer>
     requires std::same_as<Op, op::allreduce> || std::same_as<Op, op::broadcast>
-  std::string autotune(Communicator& world, Op op, Buffer&& scratch, autotune_options const& how) const {
+  std::string autotune(Communicator& world, Op op, Buffer&& scratch, autotune_options const& effort) const {
     auto const vector = elements(scratch);
-    expects(how.ways > 0 && how.turns > 0, "automatic: autotune_options::ways and turns must be 1 or more, not ",
-            how.ways, " and ", how.turns);
+    expects(effort.ways > 0 && effort.turns > 0, "automatic: autotune_options::ways and turns must be 1 or more, not ",
+            effort.ways, " and ", effort.turns);
     std::size_t const bytes = vector.size() * sizeof(vector[0]);
     using trials = detail::trials<Communicator>;
     auto ways = predict(
         op, bytes, {.may_aggregate = trials::template may_try_aggregators<Op, typename decltype(vector)::value_type>});
-    auto const slow = std::find_if(ways.begin() + 1, ways.end(), [&](prediction const& p) {
-      return static_cast<double>(p.time) > how.maximum_ratio * static_cast<double>(ways.front().time);
+    auto const slow = std::find_if(ways.begin() + 1, ways.end(), [&](prediction const& candidate) {
+      return static_cast<double>(candidate.time) > effort.within * static_cast<double>(ways.front().time);
     });
     ways.erase(slow, ways.end());
-    ways.resize((std::min)(ways.size(), how.ways));
-    auto const& way = ways[trials(world).fastest(op, ways, vector, how.turns, how.turn)].way;
-    auto const [from, to] = detail::tuner::size_class(bytes);
-    detail::preference const found{detail::verify::kind_of<Op>, from,       to, way.topology.kind(),
-                                   way.segment_bytes,           ways.size()};
-    tuning_->prefer({found});
-    return to_text(found, tuning_->hosts());
+    ways.resize((std::min)(ways.size(), effort.ways));
+    auto const& way = ways[trials(world).fastest(op, ways, vector, effort.turns, effort.turn)].way;
+    auto const [begin, end] = detail::tuner::size_class(bytes);
+    detail::preference const result{detail::verify::kind_of<Op>, begin,      end, way.topology.kind(),
+                                    way.segment_bytes,           ways.size()};
+    tuning_->prefer({result});
+    return to_text(result, tuning_->hosts());
   }
   /// Tries candidates with the default effort.
   template <group Communicator, class Op, mutable_buffer Buffer>
@@ -174,14 +174,14 @@ class automatic : public selection {
   }
 
  private:
-  explicit automatic(std::shared_ptr<detail::tuner> known) : tuning_(std::move(known)) {}
+  explicit automatic(std::shared_ptr<detail::tuner> tuning) : tuning_(std::move(tuning)) {}
 
   template <class Communicator>
   static network_profile learn(Communicator& world, automatic_options const& options) {
     std::string text;
     if (!options.file.empty()) {
       if (world.rank() == 0) {
-        detail::standard_numbers const occupied;
+        detail::standard_numbers const reservation;
         std::ifstream file(options.file, std::ios::binary);
         text.assign(std::istreambuf_iterator<char>(file), {});
       }
@@ -200,9 +200,9 @@ class automatic : public selection {
   /// measures.
   template <class Communicator>
   static std::string recall_or_measure(Communicator& world, automatic_options const& options) {
-    auto& known = detail::access::state(world).kin->template common<detail::known_profiles>();
+    auto& profiles = detail::access::state(world).kin->template common<detail::known_profiles>();
     std::string const hosts = detail::known_profiles::hosts_of(world);
-    std::string text = options.remeasure ? "" : known.find(hosts, options.budget);
+    std::string text = options.remeasure ? "" : profiles.find(hosts, options.budget);
     std::array<rank_type, 1> teller{text.empty() ? no_rank : world.rank()};
     allreduce{world, doubling{}, tutti::min<rank_type>{}}(teller);
     if (teller[0] != no_rank) {
@@ -210,7 +210,7 @@ class automatic : public selection {
     } else {
       text = detail::to_text(detail::world_meter<Communicator>(world).measure(options.budget));
     }
-    known.learn(hosts, options.budget, text);
+    profiles.learn(hosts, options.budget, text);
     return text;
   }
 
@@ -228,9 +228,9 @@ class automatic : public selection {
   void examine(Communicator& world) const {
     std::uint32_t const print = hash(detail::to_text(profile()));
     allreduce least{world, doubling{}, tutti::min<std::uint32_t>{}};
-    std::array<std::uint32_t, 2> both{print, ~print};
-    least(both);
-    if (both[0] != ~both[1]) {
+    std::array<std::uint32_t, 2> extremes{print, ~print};
+    least(extremes);
+    if (extremes[0] != ~extremes[1]) {
       throw detail::profile_error("the profile of rank " + std::to_string(world.rank()) +
                                   " differs from that of another rank: give all ranks the same one");
     }

@@ -26,13 +26,13 @@ template <class Communicator>
   duration ahead{};
   for (int i = 0; i != 16; ++i) {
     if (world.rank() == 0) {
-      time_point const asked = world.transport().now();
+      time_point const send_time = world.transport().now();
       give(word, other);
       take(word, other);
-      time_point const answered = world.transport().now();
-      if (answered - asked < shortest) {
-        shortest = answered - asked;
-        ahead = duration(word[0]) - (asked + (answered - asked) / 2);
+      time_point const receive_time = world.transport().now();
+      if (receive_time - send_time < shortest) {
+        shortest = receive_time - send_time;
+        ahead = duration(word[0]) - (send_time + (receive_time - send_time) / 2);
       }
     } else {
       take(word, 0);
@@ -59,12 +59,12 @@ template <class Communicator>
 /// Cost: two messages per rank, with all its events; 32 more for ranks of other hosts.
 /// Thread safety: as the communicator.
 template <group Communicator>
-[[nodiscard]] std::vector<timeline> gather_timelines(Communicator& world, timeline mine) {
+[[nodiscard]] std::vector<timeline> gather_timelines(Communicator& world, timeline local_timeline) {
   send give{world};
   recv take{world};
   std::array<std::uint64_t, 1> size{};
   if (world.rank() != 0) {
-    auto const bytes = mine.pack();
+    auto const bytes = local_timeline.pack();
     size[0] = bytes.size();
     give(size, 0);
     give(bytes, 0);
@@ -73,17 +73,17 @@ template <group Communicator>
     }
     return {};
   }
-  std::vector<timeline> all{std::move(mine)};
+  std::vector<timeline> timelines{std::move(local_timeline)};
   for (rank_type r = 1; r != world.size(); ++r) {
     take(size, r);
     std::vector<std::byte> bytes(size[0]);
     take(bytes, r);
-    all.push_back(timeline::unpack(bytes));
+    timelines.push_back(timeline::unpack(bytes));
     if (world.hosts().host(r) != world.hosts().host(0)) {
-      all.back().shift(-detail::clock_ahead(world, r));
+      timelines.back().shift(-detail::clock_ahead(world, r));
     }
   }
-  return all;
+  return timelines;
 }
 
 }  // namespace tutti

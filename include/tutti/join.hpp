@@ -31,12 +31,13 @@ namespace tutti::inline v0_1_0 {
 template <class Transport, rank_type N = dynamic, class Trace = no_trace>
   requires(!in_process<Transport>)
 [[nodiscard]] communicator<Transport, N, Trace> join(world_options<Transport> options = {}, Trace trace = {}) {
-  detail::uncancelled const throughout(detail::uncancelled::points::none);  // the other ranks would wait for this one
-  environment const where = read_environment();
+  detail::cancellation_shield const shield(
+      detail::cancellation_shield::points::silent);  // the other ranks would wait for this one
+  environment const settings = read_environment();
   if (options.role.empty()) {
-    options.role = where.role;
+    options.role = settings.role;
   }
-  detail::launched_rendezvous meet(where);
+  detail::launched_rendezvous meet(settings);
   return communicator<Transport, N, Trace>(meet, options, std::move(trace));
 }
 
@@ -53,12 +54,13 @@ template <class Transport, rank_type N = dynamic, class Trace = no_trace>
 template <class Transport, class F>
   requires in_process<Transport>
 [[nodiscard]] auto join(rank_type threads, F&& f, world_options<Transport> options = {}) {
-  detail::uncancelled const throughout(detail::uncancelled::points::none);  // the other ranks would wait for these
-  environment const where = read_environment();
+  detail::cancellation_shield const shield(
+      detail::cancellation_shield::points::silent);  // the other ranks would wait for these
+  environment const settings = read_environment();
   if (options.role.empty()) {
-    options.role = where.role;
+    options.role = settings.role;
   }
-  detail::launched_rendezvous processes(where);
+  detail::launched_rendezvous processes(settings);
   using world_type = communicator<Transport>;
   return detail::run_threads(threads, [&](detail::thread_rendezvous& seat) -> std::invoke_result_t<F&, world_type&> {
     detail::team_rendezvous meet(seat, processes);

@@ -26,43 +26,45 @@ namespace tutti::inline v0_1_0 {
 /// Cost of an exchange: two allgathers. Needs MPI 3 (component `mpi`).
 class mpi_rendezvous {
  public:
-  /// Constructs the rendezvous of the ranks of `among`.
+  /// Constructs the rendezvous of the ranks of `mpi_communicator`.
   /// @param network_interface its name or address; empty: the one of the default route, or the loopback interface if
   /// all ranks are on one host
   /// @throws error(failure::join) if MPI fails and its error handler returns
-  explicit mpi_rendezvous(MPI_Comm among, std::string network_interface = preferred_interface())
+  explicit mpi_rendezvous(MPI_Comm mpi_communicator, std::string network_interface = preferred_interface())
       : interface_(std::move(network_interface)) {
-    examine(MPI_Comm_dup(among, &own_), "MPI_Comm_dup");
+    examine(MPI_Comm_dup(mpi_communicator, &communicator_), "MPI_Comm_dup");
     MPI_Comm neighbours = MPI_COMM_NULL;
-    examine(MPI_Comm_split_type(own_, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &neighbours), "MPI_Comm_split_type");
+    examine(MPI_Comm_split_type(communicator_, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &neighbours),
+            "MPI_Comm_split_type");
     one_host_ = count(neighbours, MPI_Comm_size) == size();
     MPI_Comm_free(&neighbours);
   }
   mpi_rendezvous(mpi_rendezvous const&) = delete;
   mpi_rendezvous& operator=(mpi_rendezvous const&) = delete;
-  ~mpi_rendezvous() { MPI_Comm_free(&own_); }
+  ~mpi_rendezvous() { MPI_Comm_free(&communicator_); }
 
   /// The rank in MPI's communicator.
-  [[nodiscard]] rank_type rank() const { return count(own_, MPI_Comm_rank); }
+  [[nodiscard]] rank_type rank() const { return count(communicator_, MPI_Comm_rank); }
   /// The size of MPI's communicator.
-  [[nodiscard]] rank_type size() const { return count(own_, MPI_Comm_size); }
+  [[nodiscard]] rank_type size() const { return count(communicator_, MPI_Comm_size); }
 
   /// Returns the texts of all ranks, in rank order. Collective.
-  std::vector<std::string> exchange(std::string_view mine) {
-    int const length = static_cast<int>(mine.size());
+  std::vector<std::string> exchange(std::string_view text) {
+    int const length = static_cast<int>(text.size());
     std::vector<int> lengths(size()), places(size());
-    examine(MPI_Allgather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, own_), "MPI_Allgather");
+    examine(MPI_Allgather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, communicator_), "MPI_Allgather");
     int total = 0;
     for (std::size_t r = 0; r < lengths.size(); ++r) {
       places[r] = total;
       total += lengths[r];
     }
-    std::string all(static_cast<std::size_t>(total), '\0');
-    examine(MPI_Allgatherv(mine.data(), length, MPI_BYTE, all.data(), lengths.data(), places.data(), MPI_BYTE, own_),
+    std::string bytes(static_cast<std::size_t>(total), '\0');
+    examine(MPI_Allgatherv(text.data(), length, MPI_BYTE, bytes.data(), lengths.data(), places.data(), MPI_BYTE,
+                           communicator_),
             "MPI_Allgatherv");
     std::vector<std::string> texts;
     for (std::size_t r = 0; r < lengths.size(); ++r) {
-      texts.push_back(all.substr(static_cast<std::size_t>(places[r]), static_cast<std::size_t>(lengths[r])));
+      texts.push_back(bytes.substr(static_cast<std::size_t>(places[r]), static_cast<std::size_t>(lengths[r])));
     }
     return texts;
   }
@@ -78,24 +80,24 @@ class mpi_rendezvous {
 
  private:
   [[nodiscard]] static std::string preferred_interface() {
-    char const* const named = std::getenv("TUTTI_INTERFACE");
-    return named == nullptr ? "" : named;
+    char const* const name = std::getenv("TUTTI_INTERFACE");
+    return name == nullptr ? "" : name;
   }
-  [[nodiscard]] static rank_type count(MPI_Comm in, int (*ask)(MPI_Comm, int*)) {
+  [[nodiscard]] static rank_type count(MPI_Comm communicator, int (*query)(MPI_Comm, int*)) {
     int n = 0;
-    examine(ask(in, &n), "asking for rank or size");
+    examine(query(communicator, &n), "asking for rank or size");
     return static_cast<rank_type>(n);
   }
-  static void examine(int code, char const* what) {
+  static void examine(int code, char const* action) {
     if (code != MPI_SUCCESS) {
       char text[MPI_MAX_ERROR_STRING] = {};
       int length = 0;
       MPI_Error_string(code, text, &length);
-      throw error(failure::join, std::string(what) + " of the launcher's MPI failed: " + text);
+      throw error(failure::join, std::string(action) + " of the launcher's MPI failed: " + text);
     }
   }
 
-  MPI_Comm own_ = MPI_COMM_NULL;
+  MPI_Comm communicator_ = MPI_COMM_NULL;
   std::string interface_;
   bool one_host_ = false;
 };

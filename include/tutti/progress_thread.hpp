@@ -61,7 +61,7 @@ class progress_thread {
   void drive() {
     constexpr int busy_rounds = 200;
     int idle = 0;
-    time_point looked{};
+    time_point last_look{};
     while (!stopping_.load(std::memory_order_relaxed)) {
       if (claims_.load(std::memory_order_relaxed) != 0) {
         std::this_thread::yield();
@@ -88,8 +88,8 @@ class progress_thread {
       std::lock_guard const lock(mutex_);
       detail::access::state(world_).claim();  // the owner may have started operations
       world_.transport().disarm();
-      if (time_point const now = world_.transport().now(); now - looked >= detail::between_looks) {
-        looked = now;
+      if (time_point const now = world_.transport().now(); now - last_look >= detail::between_looks) {
+        last_look = now;
         detail::access::state(world_).probe();
       }
     }

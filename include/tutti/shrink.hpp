@@ -54,15 +54,16 @@ class failure_detector {
   /// @throws error (failure::join) if enough members neither come nor are gone that they may have continued without
   ///         this one, or if they have
   [[nodiscard]] communicator_type shrink() {
-    detail::uncancelled const throughout(detail::uncancelled::points::none);  // the other ranks would wait for this one
-    for (std::size_t left = meeting_.members().size();; --left) {
-      detail::survivors all = meeting_.meet(patience_);
-      all.local_host(host_);
-      all.name(name_ + "+" + std::to_string(++shrinks_));
+    detail::cancellation_shield const shield(
+        detail::cancellation_shield::points::silent);  // the other ranks would wait for this one
+    for (std::size_t remaining = meeting_.members().size();; --remaining) {
+      detail::survivors meeting = meeting_.meet(patience_);
+      meeting.local_host(host_);
+      meeting.name(name_ + "+" + std::to_string(++shrinks_));
       try {
-        return communicator_type(all, settings_);
+        return communicator_type(meeting, settings_);
       } catch (error const&) {
-        if (left == 0) {  // each fault takes a member
+        if (remaining == 0) {  // each fault takes a member
           throw;
         }
       }
@@ -83,13 +84,14 @@ class failure_detector {
 
   template <class World>
   detail::shrink_meeting meet(World& world) const {
-    detail::shrink_listener mine(host_);
-    std::vector<rank_type> all(world.size());
+    detail::shrink_listener listener(host_);
+    std::vector<rank_type> members(world.size());
     for (rank_type r = 0; r < world.size(); ++r) {
-      all[r] = r;
+      members[r] = r;
     }
-    return mine.meeting(world.rank(),
-                        group_rendezvous<World>(world, std::move(all), world.rank()).exchange(mine.card()));
+    return listener.meeting(
+        world.rank(),
+        group_rendezvous<World>(world, std::move(members), world.rank()).exchange(listener.endpoint_info()));
   }
 
   typename communicator_type::options settings_;

@@ -299,7 +299,7 @@ BOOST_AUTO_TEST_CASE(a_world_comes_together_whatever_others_leave_there) {
     try {
       file_rendezvous r(s.path, all[at.rank()]);
       auto const heard = r.exchange("<" + std::to_string(r.rank()) + ">");
-      return heard[0] + heard[1] + " " + std::to_string(r.refused().size());
+      return heard[0] + heard[1] + " " + std::to_string(r.refusals().size());
     } catch (...) {
       ++refused;
       throw;

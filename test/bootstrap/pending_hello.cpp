@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(a_hello_is_complete_with_its_last_byte_and_not_before) {
       c.say(bytes.substr(i, 1));
     }
     BOOST_TEST(c.hear() == "complete");
-    BOOST_TEST(c.here.said.payload == payload);
+    BOOST_TEST(c.here.frame.payload == payload);
     BOOST_TEST(c.here.line.unread() == 0U);
   }
 }
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(a_flood_behind_a_hello_is_not_stored) {
   connection c;
   c.say(hello("abc") + std::string(10'000, 'x'));
   BOOST_TEST(c.hear() == "complete");
-  BOOST_TEST(c.here.said.payload == "abc");
+  BOOST_TEST(c.here.frame.payload == "abc");
   BOOST_TEST(c.here.line.unread() != 0U);
   BOOST_TEST(c.here.line.unread() <= limit + 64);
 }

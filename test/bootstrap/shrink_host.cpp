@@ -47,7 +47,7 @@ struct meeting {
     channel line(net::connect(places[0], tutti::steady_now() + 5s));
     line.queue(bootstrap_frame_kind::hello, message.text());
     BOOST_REQUIRE(line.flush());
-    BOOST_REQUIRE(line.flushed());
+    BOOST_REQUIRE(line.is_flushed());
     return line;
   }
   [[nodiscard]] channel comes(rank_type rank, ranks const& members) const { return comes({me.world, rank, members}); }
@@ -64,7 +64,7 @@ struct meeting {
 /// The frames that a guest receives until the host closes, a letter for each kind; `last` becomes the last frame.
 std::string told(channel& line, bootstrap_frame& last) {
   std::string kinds;
-  while (line.receive(last, shrink_message::limit, tutti::steady_now() + 5s) == io::done) {
+  while (line.receive(last, shrink_message::limit, tutti::steady_now() + 5s) == io::complete) {
     kinds += last.kind == bootstrap_frame_kind::welcome   ? 'w'
              : last.kind == bootstrap_frame_kind::table   ? 't'
              : last.kind == bootstrap_frame_kind::failure ? 'f'

@@ -76,7 +76,7 @@ std::string text_frame(std::string const& payload) {
 
 void say(tutti::detail::descriptor const& s, std::string_view text) {
   if (tutti::detail::write_all(s.get(), tutti::detail::bytes_of(text), tutti::steady_now() + 5s) !=
-      tutti::detail::io::done) {
+      tutti::detail::io::complete) {
     throw std::runtime_error("what is said is not heard at the place");
   }
 }
@@ -215,7 +215,7 @@ BOOST_AUTO_TEST_CASE(a_member_of_another_job_is_refused_and_disturbs_no_rank) {
   auto const ends = tutti::detail::run_threads(3, [&](tutti::detail::thread_rendezvous& at) -> std::string {
     if (at.rank() == 0) {
       tcp_rendezvous r(std::move(listener), member_of(0, "a"));
-      return r.exchange("x").at(1) + " " + r.refused().at(0);
+      return r.exchange("x").at(1) + " " + r.refusals().at(0);
     }
     if (at.rank() == 1) {
       while (!refused) {
@@ -345,7 +345,7 @@ BOOST_AUTO_TEST_CASE(a_seat_that_is_given_up_or_misused_is_free_again) {
       }
       auto r = p.join(as(at.rank(), 3));
       (void)r.exchange("");
-      return r.refused().empty() ? "" : r.refused()[0];
+      return r.refusals().empty() ? "" : r.refusals()[0];
     });
     BOOST_TEST(has(ends[0].value(), more == "close" ? "closed its connection" : "sent more than a greeting"),
                ends[0].value());
@@ -399,7 +399,7 @@ BOOST_AUTO_TEST_CASE(foreign_bytes_and_silent_connections_disturb_no_rank) {
   auto const refused = tutti::detail::run_threads(3, [&](tutti::detail::thread_rendezvous& at) {
     auto r = p.join(as(at.rank(), 3));
     (void)r.exchange("");
-    return r.refused();
+    return r.refusals();
   });
   BOOST_TEST((tutti::steady_now() - before < 10s));
   auto const log = refused[0].value();

@@ -129,21 +129,21 @@ BOOST_AUTO_TEST_CASE(a_rank_that_fails_between_exchanges_is_an_error_of_all) {
 }
 
 BOOST_AUTO_TEST_CASE(a_cancelled_thread_ends_at_a_point_of_its_own) {
-  using tutti::detail::uncancelled;
+  using tutti::detail::cancellation_shield;
   std::atomic<int> reached{0};
   std::atomic<bool> unwound{false};
   auto const ends = tutti::detail::run_threads(1, [&](thread_rendezvous&) {
     try {
-      uncancelled const outside;
+      cancellation_shield const outside;
       ::pthread_cancel(::pthread_self());
       ::pthread_testcancel();
       reached = 1;
       {
-        uncancelled const throughout(uncancelled::points::none);
-        uncancelled::point();
+        cancellation_shield const throughout(cancellation_shield::points::silent);
+        cancellation_shield::point();
         reached = 2;
       }
-      uncancelled::point();
+      cancellation_shield::point();
       reached = 3;
     } catch (...) {
       unwound = tutti::detail::is_forced_unwind();

@@ -564,8 +564,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(ranks_that_share_a_core_know_it, Transport, suppor
       }
     }
     ::sched_setaffinity(0, sizeof one, &one);
-    for (auto const& end :
-         tutti::spawn<Transport>(2, [](auto& world) { return tutti::detail::access::state(world).crowded; })) {
+    for (auto const& end : tutti::spawn<Transport>(
+             2, [](auto& world) { return tutti::detail::access::state(world).is_oversubscribed; })) {
       if (!end.value()) {
         throw std::runtime_error("two ranks on one core do not know it");
       }

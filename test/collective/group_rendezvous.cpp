@@ -80,8 +80,8 @@ BOOST_AUTO_TEST_CASE(no_member_sends_more_messages_than_a_tree_has_levels) {
     for (rank_type rank = 0; rank < n; ++rank) {
       ends[rank].member = members[rank];
       threads.emplace_back([&, rank] {
-        tutti::detail::group_calls const calls{.of = &ends[rank],
-                                               .put =
+        tutti::detail::group_calls const calls{.object = &ends[rank],
+                                               .send =
                                                    [](void* of, rank_type to, std::string_view text) {
                                                      auto& end = *static_cast<counted_edges*>(of);
                                                      std::lock_guard const lock(*end.guard);
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(no_member_sends_more_messages_than_a_tree_has_levels) {
                                                      ++end.sent;
                                                      end.arrived->notify_all();
                                                    },
-                                               .get =
+                                               .receive =
                                                    [](void* of, rank_type from, std::string& text) {
                                                      auto& end = *static_cast<counted_edges*>(of);
                                                      std::unique_lock lock(*end.guard);

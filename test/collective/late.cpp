@@ -4,7 +4,7 @@
 // Ranks named by a passed deadline, over each transport: late ranks, ranks that wait for each other, stopped ranks.
 #include <laws/late.hpp>
 #include <support/hosts_too.hpp>
-#include <tutti/detail/communicator/inquest.hpp>
+#include <tutti/detail/communicator/straggler_search.hpp>
 #include <tutti/topology/binary_tree.hpp>
 #include <tutti/topology/butterfly.hpp>
 #include <tutti/topology/chain.hpp>

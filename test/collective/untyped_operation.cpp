@@ -5,7 +5,7 @@
 #include <tutti/detail/communicator/rank_state.hpp>
 #include <tutti/detail/communicator/relative.hpp>
 #include <tutti/detail/communicator/untyped_operation.hpp>
-#include <tutti/detail/core/duties.hpp>
+#include <tutti/detail/core/progress_list.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -42,7 +42,7 @@ struct quiet_rank {
   quiet_rank() = default;
   quiet_rank(quiet_rank const&) = delete;
   quiet_rank& operator=(quiet_rank const&) = delete;
-  ~quiet_rank() { tutti::detail::duties::leave(state); }
+  ~quiet_rank() { tutti::detail::progress_list::leave(state); }
 
   /// The operations retired since the last call, once for each time.
   std::vector<untyped_operation*> retired() {
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(a_turn_may_end_the_operation_whose_turn_comes_next) {
   });
   operation second(here);
   operation third(here);
-  of_second = tutti::detail::access::own<request>(tutti::detail::operation_handle(second));
+  of_second = tutti::detail::access::make_request<request>(tutti::detail::operation_handle(second));
   here.state.operations.advance(true);
   BOOST_TEST((here.retired() == several{&second}));
   BOOST_TEST(second.turns == 1);  // asked once more for completion before it is given up

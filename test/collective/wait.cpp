@@ -42,7 +42,7 @@ bool awake_after(tutti::duration time, bool moves, tutti::duration limit) {
   for (int tries = 0; tries < 200; ++tries) {
     tutti::detail::rank_state world = quiet_world();
     thing one{.time = time, .moves = moves};
-    tutti::detail::wait_target const what{.of = &one,
+    tutti::detail::wait_target const what{.object = &one,
                                           .advance = [](void* p) { return static_cast<thing*>(p)->advance(); },
                                           .detect_mismatch = [](void*) {},
                                           .progress = [](void* p) { return static_cast<thing*>(p)->moved; }};
@@ -91,22 +91,23 @@ bool learns_from_sleep(tutti::duration later, int waits) {
                                                           .disarm = [](void*) {}};
   tutti::detail::rank_state world{
       tutti::detail::any_transport(nullptr, sleeper), {}, 0, {}, {tutti::detail::introduction("sleeper", "")}};
-  world.crowded = false;
+  world.is_oversubscribed = false;
   for (int i = 0; i < waits; ++i) {
     for (int yield = 0; yield < 10; ++yield) {
-      world.patience.late(std::chrono::seconds(1), tutti::steady_now());  // another program computes on this core
+      world.wait_policy.count_yield(std::chrono::seconds(1),
+                                    tutti::steady_now());  // another program computes on this core
     }
     message_of_sleep::slept = {};
     message_of_sleep message{.later = later};
     tutti::detail::wait_target const what{
-        .of = &message,
+        .object = &message,
         .advance = [](void* p) { return static_cast<message_of_sleep*>(p)->advance(); },
         .detect_mismatch = [](void*) {},
         .progress = [](void*) -> std::uint64_t { return 0; }};
-    if (tutti::detail::wait(world, what, tutti::no_deadline) != tutti::detail::waited::done) {
+    if (tutti::detail::wait(world, what, tutti::no_deadline) != tutti::detail::wait_outcome::complete) {
       throw std::logic_error("the wait did not end as it should");
     }
-    if (!world.patience.spins(tutti::steady_now)) {
+    if (!world.wait_policy.spins(tutti::steady_now)) {
       return true;
     }
   }

@@ -120,11 +120,11 @@ template <class Transport>
 void one_leaves() {
   auto const results = tutti::spawn<Transport>(4, [](auto& world) -> std::string {
     using communicator = tutti::communicator<Transport>;
-    std::vector<tutti::detail::owned<communicator>> pairs;
+    std::vector<tutti::detail::owner<communicator>> pairs;
     for (tutti::rank_type peer = 1; peer != world.size(); ++peer) {
       if (world.rank() == 0 || world.rank() == peer) {
         tutti::group_rendezvous meet(world, {0, peer}, world.rank() == 0 ? 0U : 1U);
-        pairs.push_back(tutti::detail::owned<communicator>(new communicator(meet, world.settings())));
+        pairs.push_back(tutti::detail::owner<communicator>(new communicator(meet, world.settings())));
       }
     }
     int token = 1;

@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(a_host_is_as_large_as_the_cores_of_its_ranks) {
       other.replace(other.size() - length, length, tutti::detail::encode(elsewhere));
     }
     return tutti::detail::rank_state(tutti::detail::any_transport(nullptr, quiet), {}, 0, {}, {with(first), other})
-        .crowded;
+        .is_oversubscribed;
   };
   bool const has_two = tutti::detail::cores_of_groups("/proc/self/cgroup", "/sys/fs/cgroup") >= 2;
   BOOST_TEST(crowded("0", "0", true));

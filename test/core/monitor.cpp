@@ -19,7 +19,7 @@ BOOST_AUTO_TEST_CASE(one_thread_at_a_time_holds_it) {
   for (int t = 0; t != 4; ++t) {
     threads.emplace_back([&] {
       for (int i = 0; i != 1000; ++i) {
-        held const now(m);
+        monitor_lock const lock(m);
         ++sum;
       }
     });
@@ -35,7 +35,7 @@ BOOST_AUTO_TEST_CASE(a_thread_that_waits_hears_of_changes) {
   int turn = 0;
   auto const play = [&](int me) {
     for (int round = 0; round != 100; ++round) {
-      held const now(m);
+      monitor_lock const lock(m);
       while (turn % 2 != me) {
         m.wait_until(steady_now() + std::chrono::seconds(30));
       }
@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(a_thread_that_waits_hears_of_changes) {
 
 BOOST_AUTO_TEST_CASE(a_wait_ends_at_its_deadline) {
   monitor m;
-  held const now(m);
+  monitor_lock const lock(m);
   time_point const deadline = steady_now() + std::chrono::milliseconds(2);
   while (steady_now() < deadline) {
     m.wait_until(deadline);

@@ -163,8 +163,8 @@ BOOST_AUTO_TEST_CASE(a_message_larger_than_every_buffer_arrives) {
   std::thread writer([&] { written = tutti::detail::write_all(c.here.get(), out, in(20s)); });
   auto const read = tutti::detail::read_all(c.there.get(), got, in(20s));
   writer.join();
-  BOOST_TEST((written == tutti::detail::io::done));
-  BOOST_TEST((read == tutti::detail::io::done));
+  BOOST_TEST((written == tutti::detail::io::complete));
+  BOOST_TEST((read == tutti::detail::io::complete));
   BOOST_TEST((got == out));
 }
 
@@ -183,15 +183,16 @@ BOOST_AUTO_TEST_CASE(silence_is_late_and_a_full_pipe_too) {
 BOOST_AUTO_TEST_CASE(a_closed_connection_is_closed_and_raises_no_signal) {
   auto c = connected();
   std::array<std::byte, 4> four{};
-  BOOST_TEST((tutti::detail::write_all(c.there.get(), std::span(four).first(2), in(5s)) == tutti::detail::io::done));
+  BOOST_TEST(
+      (tutti::detail::write_all(c.there.get(), std::span(four).first(2), in(5s)) == tutti::detail::io::complete));
   c.there.reset();
-  BOOST_TEST((tutti::detail::read_all(c.here.get(), four, in(5s)) == tutti::detail::io::closed));
+  BOOST_TEST((tutti::detail::read_all(c.here.get(), four, in(5s)) == tutti::detail::io::hangup));
   std::vector<std::byte> const much(1U << 20U);
-  tutti::detail::io state = tutti::detail::io::done;
-  for (int i = 0; i < 100 && state == tutti::detail::io::done; ++i) {
+  tutti::detail::io state = tutti::detail::io::complete;
+  for (int i = 0; i < 100 && state == tutti::detail::io::complete; ++i) {
     state = tutti::detail::write_all(c.here.get(), much, in(5s));
   }
-  BOOST_TEST((state == tutti::detail::io::closed));  // the default SIGPIPE has not ended this process
+  BOOST_TEST((state == tutti::detail::io::hangup));  // the default SIGPIPE has not ended this process
 }
 
 BOOST_AUTO_TEST_CASE(signals_do_not_end_a_wait) {
@@ -214,10 +215,10 @@ BOOST_AUTO_TEST_CASE(signals_do_not_end_a_wait) {
     ::pthread_kill(reader.native_handle(), SIGUSR1);
     std::this_thread::yield();
   }
-  BOOST_TEST((tutti::detail::write_all(c.there.get(), one, in(5s)) == tutti::detail::io::done));
+  BOOST_TEST((tutti::detail::write_all(c.there.get(), one, in(5s)) == tutti::detail::io::complete));
   reader.join();
   ::sigaction(SIGUSR1, &old, nullptr);
-  BOOST_TEST((state == tutti::detail::io::done));
+  BOOST_TEST((state == tutti::detail::io::complete));
 }
 
 BOOST_AUTO_TEST_CASE(a_descriptor_owns_exactly_one) {

@@ -33,9 +33,9 @@ BOOST_AUTO_TEST_CASE(a_thread_that_comes_while_another_is_in_is_refused_and_the_
   BOOST_TEST((user.enter() == entry::first));
   entry second = entry::first;
   in_another_thread([&] { second = user.enter(); });
-  BOOST_TEST((second == entry::refused));
+  BOOST_TEST((second == entry::conflict));
   BOOST_TEST(!user.leave());
-  BOOST_TEST((user.enter() == entry::refused));  // the guarded state may be damaged
+  BOOST_TEST((user.enter() == entry::conflict));  // the guarded state may be damaged
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ struct visitor {
       return {.complete = false, .objection = "foreign"};
     }
     bool const complete = p.text.ends_with('\n');
-    bool const is_closed = !complete && m.state == tutti::detail::io::closed;
+    bool const is_closed = !complete && m.state == tutti::detail::io::hangup;
     return {.complete = complete, .objection = is_closed ? "closed" : nullptr};
   }
   void arrive(pending const& p) { arrivals.push_back(p.text); }

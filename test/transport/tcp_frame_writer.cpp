@@ -30,7 +30,7 @@ struct wire {
   }
   frame read() {
     frame f;
-    BOOST_REQUIRE(read_some(far_end.get(), std::as_writable_bytes(std::span(&f, 1))).state == io::done);
+    BOOST_REQUIRE(read_some(far_end.get(), std::as_writable_bytes(std::span(&f, 1))).state == io::complete);
     return f;
   }
 
@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(the_next_piece_carries_the_credits_of_all_lanes) {
     for (std::uint32_t lane = 0; lane < lane_count; ++lane) {
       BOOST_TEST(f.credits[lane] == (!first ? 0U : lane == 3 ? 320U : lane == 5 ? 512U : 0U));
     }
-    BOOST_TEST((read_some(w.far_end.get(), w.data).state == io::done));
+    BOOST_TEST((read_some(w.far_end.get(), w.data).state == io::complete));
   }
 }
 
@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(messages_of_any_length_come_out_behind_their_frame_and_befo
     BOOST_TEST(w.read().part == bytes);
     std::array<std::byte, message.size()> payload{};
     std::size_t const padded_bytes = bytes + detail::tcp::padding(bytes);
-    BOOST_TEST((read_some(w.far_end.get(), std::span(payload).first(padded_bytes)).state == io::done));
+    BOOST_TEST((read_some(w.far_end.get(), std::span(payload).first(padded_bytes)).state == io::complete));
     BOOST_TEST(std::equal(payload.begin(), payload.begin() + bytes, message.begin()));
     BOOST_TEST(std::all_of(payload.begin() + bytes, payload.begin() + padded_bytes,
                            [](std::byte b) { return b == std::byte{}; }));
@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(a_piece_that_is_refused_loses_no_credit) {
   BOOST_TEST(!w.offer(1, 64));
   for (std::size_t i = 0; i < count; ++i) {
     BOOST_TEST(w.read().credits[2] == 0U);
-    BOOST_TEST((read_some(w.far_end.get(), w.data).state == io::done));
+    BOOST_TEST((read_some(w.far_end.get(), w.data).state == io::complete));
   }
   BOOST_TEST(w.writer.flush(w.near_end.get()));
   BOOST_TEST(w.offer(1, 64));

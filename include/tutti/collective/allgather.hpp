@@ -16,14 +16,14 @@ namespace tutti::inline v0_1_0 {
 /// by at most one element: see block_begin and block_size.
 ///
 ///     tutti::allgather collect{world, tutti::ring{}};
-///     collect(mine, all);
-///     collect(all);        // in place: this rank's block is already at its place
+///     collect(input, output);
+///     collect(output);        // in place: this rank's block is already at its place
 ///
 /// Shape: rank r of n gives block_size(count, n, r) elements; every rank ends with all `count` elements, those of rank
 /// r from block_begin(count, n, r) on.
 ///
-/// @pre count and type are the same on all ranks; `mine` and `all` do not overlap
-/// @throws precondition_error if `mine` differs in size from this rank's block of `all`, or overlaps it
+/// @pre count and type are the same on all ranks; `input` and `output` do not overlap
+/// @throws precondition_error if `input` differs in size from this rank's block of `output`, or overlaps it
 /// @throws error like all operations
 ///
 /// Cost: the topology's schedule for op::allgather, where S is the bytes of all `count` elements.
@@ -41,48 +41,48 @@ class allgather : public operator_base<op::allgather, Communicator, Topology>,
   allgather(Communicator& world, Topology topology) : base(world, topology, {1}) {}
 
   /// Runs the operation; returns when this rank's part is done and its memory may be reused.
-  void operator()(lasting_mutable_buffer auto&& all) {
-    auto const v = elements(all);
-    this->run({}, {sizeof(v[0])}, what<buffer_value_t<decltype(all)>>, in_place(v), v.size());
+  void operator()(lasting_mutable_buffer auto&& output) {
+    auto const v = elements(output);
+    this->run({}, {sizeof(v[0])}, call_record<buffer_value_t<decltype(output)>>, in_place(v), v.size());
   }
   /// Runs the operation; returns when this rank's part is done and its memory may be reused.
-  template <lasting_mutable_buffer All>
-  void operator()(buffer_of<buffer_value_t<All>> auto const& mine, All&& all) {
-    auto const v = elements(all);
-    this->run({}, {sizeof(v[0])}, what<buffer_value_t<All>>,
-              apart<buffer_value_t<All>>(detail::elements_of<buffer_value_t<All>>(mine), v), v.size());
+  template <lasting_mutable_buffer Output>
+  void operator()(buffer_of<buffer_value_t<Output>> auto const& input, Output&& output) {
+    auto const v = elements(output);
+    this->run({}, {sizeof(v[0])}, call_record<buffer_value_t<Output>>,
+              apart<buffer_value_t<Output>>(detail::elements_of<buffer_value_t<Output>>(input), v), v.size());
   }
   /// Starts the operation and returns its request; the memory must stay valid and untouched until it is complete.
-  [[nodiscard]] request start(lasting_mutable_buffer auto&& all) {
-    auto const v = elements(all);
-    return this->launch({}, {sizeof(v[0])}, what<buffer_value_t<decltype(all)>>, in_place(v), v.size());
+  [[nodiscard]] request start(lasting_mutable_buffer auto&& output) {
+    auto const v = elements(output);
+    return this->launch({}, {sizeof(v[0])}, call_record<buffer_value_t<decltype(output)>>, in_place(v), v.size());
   }
   /// Starts the operation and returns its request; the memory must stay valid and untouched until it is complete.
-  template <lasting_mutable_buffer All>
-  [[nodiscard]] request start(lasting_buffer_of<buffer_value_t<All>> auto&& mine, All&& all) {
-    auto const v = elements(all);
-    return this->launch({}, {sizeof(v[0])}, what<buffer_value_t<All>>,
-                        apart<buffer_value_t<All>>(detail::elements_of<buffer_value_t<All>>(mine), v), v.size());
+  template <lasting_mutable_buffer Output>
+  [[nodiscard]] request start(lasting_buffer_of<buffer_value_t<Output>> auto&& input, Output&& output) {
+    auto const v = elements(output);
+    return this->launch({}, {sizeof(v[0])}, call_record<buffer_value_t<Output>>,
+                        apart<buffer_value_t<Output>>(detail::elements_of<buffer_value_t<Output>>(input), v), v.size());
   }
 
   /// Enqueues the operation in a stream of a device, after all earlier work there. The device owns the memory until
   /// it has run; `tutti::cuda::wait` reports a failure. See <tutti/cuda/peers.hpp> and <tutti/cuda/staged.hpp>.
   /// @throws precondition_error like on host memory, and if the transport lacks scratch memory for the schedule
-  template <device_memory All, class Stream>
-    requires detail::enqueues<Communicator, Topology, op::allgather, Stream> && element<device_element_t<All>>
-  void enqueue(All const& all, Stream const& in) {
-    auto const v = device_span(all).elements();
-    this->launch_in_stream({}, {sizeof(v[0])}, what<device_element_t<All>>, in_place(v), v.size(), in);
+  template <device_memory Output, class Stream>
+    requires detail::enqueues<Communicator, Topology, op::allgather, Stream> && element<device_element_t<Output>>
+  void enqueue(Output const& output, Stream const& stream) {
+    auto const v = device_span(output).elements();
+    this->launch_in_stream({}, {sizeof(v[0])}, call_record<device_element_t<Output>>, in_place(v), v.size(), stream);
   }
   /// Enqueues the operation in a stream of a device, after all earlier work there. The device owns the memory until
   /// it has run; `tutti::cuda::wait` reports a failure. See <tutti/cuda/peers.hpp> and <tutti/cuda/staged.hpp>.
   /// @throws precondition_error like on host memory, and if the transport lacks scratch memory for the schedule
-  template <device_memory All, class Stream>
-    requires detail::enqueues<Communicator, Topology, op::allgather, Stream> && element<device_element_t<All>>
-  void enqueue(device_span<device_element_t<All> const> mine, All const& all, Stream const& in) {
-    auto const v = device_span(all).elements();
-    this->launch_in_stream({}, {sizeof(v[0])}, what<device_element_t<All>>,
-                           apart<device_element_t<All>>(mine.elements(), v), v.size(), in);
+  template <device_memory Output, class Stream>
+    requires detail::enqueues<Communicator, Topology, op::allgather, Stream> && element<device_element_t<Output>>
+  void enqueue(device_span<device_element_t<Output> const> input, Output const& output, Stream const& stream) {
+    auto const v = device_span(output).elements();
+    this->launch_in_stream({}, {sizeof(v[0])}, call_record<device_element_t<Output>>,
+                           apart<device_element_t<Output>>(input.elements(), v), v.size(), stream);
   }
 
   using calls::operator();
@@ -91,7 +91,7 @@ class allgather : public operator_base<op::allgather, Communicator, Topology>,
 
  private:
   template <class T>
-  static constexpr call what = make_call(operation_kind::allgather, element_name<T>(), "", Topology::name);
+  static constexpr call call_record = make_call(operation_kind::allgather, element_name<T>(), "", Topology::name);
 
   template <class T>
   static detail::memories in_place(std::span<T> v) noexcept {
@@ -99,16 +99,18 @@ class allgather : public operator_base<op::allgather, Communicator, Topology>,
     return {.input = data, .work = data, .output = data};
   }
   template <class T>
-  detail::memories apart(std::span<T const> mine, std::span<T> all) const {
+  detail::memories apart(std::span<T const> input, std::span<T> output) const {
     const rank_type n = this->world().size();
     const rank_type me = this->world().rank();
-    detail::expect_block("allgather: the input", "the output has as many elements as all inputs together", mine.size(),
-                         all.size(), n, me);
-    expects(detail::disjoint(mine, all),
+    detail::expect_block("allgather: the input", "the output has as many elements as all inputs together", input.size(),
+                         output.size(), n, me);
+    expects(detail::disjoint(input, output),
             "allgather: input and output overlap; call it in place with one vector instead");
-    std::byte* const data = detail::bytes_of(all);
-    return {
-        .input = detail::bytes_of(mine), .work = data, .output = data, .input_origin = block_begin(all.size(), n, me)};
+    std::byte* const data = detail::bytes_of(output);
+    return {.input = detail::bytes_of(input),
+            .work = data,
+            .output = data,
+            .input_origin = block_begin(output.size(), n, me)};
   }
 };
 

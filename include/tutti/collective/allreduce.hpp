@@ -53,13 +53,13 @@ class allreduce : public operator_base<op::allreduce, Communicator, Topology, Re
     requires contributes_elements<Reduction>
   {
     auto const v = detail::elements_of<value_type>(data);
-    this->run({}, payload_, what, in_place(v), v.size());
+    this->run({}, payload_, call_record, in_place(v), v.size());
   }
 
   /// Runs the operation; returns when this rank's part is done and its memory may be reused.
   void operator()(buffer_of<contribution_type> auto const& input, lasting_mutable_buffer_of<value_type> auto&& output) {
-    auto const from = detail::elements_of<contribution_type>(input);
-    this->run({}, payload_, what, apart(from, detail::elements_of<value_type>(output)), from.size());
+    auto const source = detail::elements_of<contribution_type>(input);
+    this->run({}, payload_, call_record, apart(source, detail::elements_of<value_type>(output)), source.size());
   }
 
   /// Starts the operation and returns its request; the memory must stay valid and untouched until it is complete.
@@ -67,14 +67,15 @@ class allreduce : public operator_base<op::allreduce, Communicator, Topology, Re
     requires contributes_elements<Reduction>
   {
     auto const v = detail::elements_of<value_type>(data);
-    return this->launch({}, payload_, what, in_place(v), v.size());
+    return this->launch({}, payload_, call_record, in_place(v), v.size());
   }
 
   /// Starts the operation and returns its request; the memory must stay valid and untouched until it is complete.
   [[nodiscard]] request start(lasting_buffer_of<contribution_type> auto&& input,
                               lasting_mutable_buffer_of<value_type> auto&& output) {
-    auto const from = detail::elements_of<contribution_type>(input);
-    return this->launch({}, payload_, what, apart(from, detail::elements_of<value_type>(output)), from.size());
+    auto const source = detail::elements_of<contribution_type>(input);
+    return this->launch({}, payload_, call_record, apart(source, detail::elements_of<value_type>(output)),
+                        source.size());
   }
 
   /// Enqueues the operation in a stream of a device, after all earlier work there. The device owns the memory until
@@ -82,16 +83,16 @@ class allreduce : public operator_base<op::allreduce, Communicator, Topology, Re
   /// @throws precondition_error like on host memory, and if the transport lacks scratch memory for the schedule
   template <class Stream>
     requires detail::enqueues<Communicator, Topology, op::allreduce, Stream> && contributes_elements<Reduction>
-  void enqueue(device_span<value_type> data, Stream const& in) {
-    this->launch_in_stream({}, payload_, what, in_place(data.elements()), data.size(), in);
+  void enqueue(device_span<value_type> data, Stream const& stream) {
+    this->launch_in_stream({}, payload_, call_record, in_place(data.elements()), data.size(), stream);
   }
   /// Enqueues the operation in a stream of a device, after all earlier work there. The device owns the memory until
   /// it has run; `tutti::cuda::wait` reports a failure. See <tutti/cuda/peers.hpp> and <tutti/cuda/staged.hpp>.
   /// @throws precondition_error like on host memory, and if the transport lacks scratch memory for the schedule
   template <class Stream>
     requires detail::enqueues<Communicator, Topology, op::allreduce, Stream>
-  void enqueue(device_span<contribution_type const> input, device_span<value_type> output, Stream const& in) {
-    this->launch_in_stream({}, payload_, what, apart(input.elements(), output.elements()), input.size(), in);
+  void enqueue(device_span<contribution_type const> input, device_span<value_type> output, Stream const& stream) {
+    this->launch_in_stream({}, payload_, call_record, apart(input.elements(), output.elements()), input.size(), stream);
   }
 
   using calls::operator();
@@ -99,19 +100,19 @@ class allreduce : public operator_base<op::allreduce, Communicator, Topology, Re
   void enqueue(...) = delete;  // takes device memory of the reduction's type and a stream, over cuda::peers
 
  private:
-  static constexpr call what =
+  static constexpr call call_record =
       make_call(operation_kind::allreduce, element_name<contribution_type>(), Reduction::name, Topology::name);
 
   static detail::memories in_place(std::span<value_type> v) noexcept {
     std::byte* const data = detail::bytes_of(v);
     return {.input = data, .work = detail::combining<Reduction>::work_fits_output ? data : nullptr, .output = data};
   }
-  static detail::memories apart(std::span<contribution_type const> in, std::span<value_type> out) {
-    detail::expect_size("allreduce: the output, like the input,", out.size(), in.size());
-    expects(detail::same_or_apart(in, out),
+  static detail::memories apart(std::span<contribution_type const> input, std::span<value_type> output) {
+    detail::expect_size("allreduce: the output, like the input,", output.size(), input.size());
+    expects(detail::same_or_apart(input, output),
             "allreduce: input and output overlap; use the same memory for both, or separate memory");
-    std::byte* const data = detail::bytes_of(out);
-    return {.input = detail::bytes_of(in),
+    std::byte* const data = detail::bytes_of(output);
+    return {.input = detail::bytes_of(input),
             .work = detail::combining<Reduction>::work_fits_output ? data : nullptr,
             .output = data};
   }

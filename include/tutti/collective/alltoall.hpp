@@ -40,16 +40,17 @@ class alltoall : public operator_base<op::alltoall, Communicator, Topology>,
   template <buffer Input>
   void operator()(Input const& input, lasting_mutable_buffer_of<buffer_value_t<Input>> auto&& output) {
     using value = buffer_value_t<Input>;
-    auto const from = elements(input);
-    this->run({}, {sizeof(value)}, what<value>, memory<value>(from, detail::elements_of<value>(output)), from.size());
+    auto const source = elements(input);
+    this->run({}, {sizeof(value)}, call_record<value>, memory<value>(source, detail::elements_of<value>(output)),
+              source.size());
   }
   /// Starts the operation and returns its request; the memory must stay valid and untouched until it is complete.
   template <lasting_buffer Input>
   [[nodiscard]] request start(Input&& input, lasting_mutable_buffer_of<buffer_value_t<Input>> auto&& output) {
     using value = buffer_value_t<Input>;
-    auto const from = elements(input);
-    return this->launch({}, {sizeof(value)}, what<value>, memory<value>(from, detail::elements_of<value>(output)),
-                        from.size());
+    auto const source = elements(input);
+    return this->launch({}, {sizeof(value)}, call_record<value>,
+                        memory<value>(source, detail::elements_of<value>(output)), source.size());
   }
 
   using calls::operator();
@@ -57,15 +58,15 @@ class alltoall : public operator_base<op::alltoall, Communicator, Topology>,
 
  private:
   template <class T>
-  static constexpr call what = make_call(operation_kind::alltoall, element_name<T>(), "", Topology::name);
+  static constexpr call call_record = make_call(operation_kind::alltoall, element_name<T>(), "", Topology::name);
 
   template <class T>
-  detail::memories memory(std::span<T const> in, std::span<T> out) const {
-    detail::expect_size("alltoall: the output, like the input,", out.size(), in.size());
-    expects(in.size() % this->world().size() == 0, "alltoall: the elements must be a multiple of the ",
-            this->world().size(), " ranks, not ", in.size());
-    expects(detail::disjoint(in, out), "alltoall: input and output overlap; use separate memory");
-    return {.input = detail::bytes_of(in), .output = detail::bytes_of(out)};
+  detail::memories memory(std::span<T const> input, std::span<T> output) const {
+    detail::expect_size("alltoall: the output, like the input,", output.size(), input.size());
+    expects(input.size() % this->world().size() == 0, "alltoall: the elements must be a multiple of the ",
+            this->world().size(), " ranks, not ", input.size());
+    expects(detail::disjoint(input, output), "alltoall: input and output overlap; use separate memory");
+    return {.input = detail::bytes_of(input), .output = detail::bytes_of(output)};
   }
 };
 

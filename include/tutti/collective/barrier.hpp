@@ -34,20 +34,22 @@ class barrier : public operator_base<op::allreduce, Communicator, Topology>,
   barrier(Communicator& world, Topology topology) : base(world, topology, {1}) {}
 
   /// Runs the operation; returns when this rank's part is done and its memory may be reused.
-  void operator()() { this->run({}, {1}, what, memory(), 0); }
+  void operator()() { this->run({}, {1}, call_record, memory(), 0); }
   /// Starts the operation and returns its request; the memory must stay valid and untouched until it is complete.
-  [[nodiscard]] request start() { return this->launch({}, {1}, what, memory(), 0); }
+  [[nodiscard]] request start() { return this->launch({}, {1}, call_record, memory(), 0); }
 
   using calls::operator();
   using calls::start;
 
  private:
-  static constexpr call what = make_call(operation_kind::barrier, "", "", Topology::name);
+  static constexpr call call_record = make_call(operation_kind::barrier, "", "", Topology::name);
 
   /// One address for all three memories; it is never accessed.
-  detail::memories memory() noexcept { return {.input = &nothing_, .work = &nothing_, .output = &nothing_}; }
+  detail::memories memory() noexcept {
+    return {.input = &placeholder_, .work = &placeholder_, .output = &placeholder_};
+  }
 
-  std::byte nothing_{};
+  std::byte placeholder_{};
 };
 
 template <class C, class... Rest>

@@ -40,12 +40,13 @@ class broadcast : public operator_base<op::broadcast, Communicator, Topology>,
   /// Runs the operation; returns when this rank's part is done and its memory may be reused.
   void operator()(lasting_mutable_buffer auto&& data, rank_type root) {
     auto const v = elements(data);
-    this->run(by(root), {sizeof(v[0])}, what<buffer_value_t<decltype(data)>>, memory(v), v.size());
+    this->run(operation_from(root), {sizeof(v[0])}, call_record<buffer_value_t<decltype(data)>>, memory(v), v.size());
   }
   /// Starts the operation and returns its request; the memory must stay valid and untouched until it is complete.
   [[nodiscard]] request start(lasting_mutable_buffer auto&& data, rank_type root) {
     auto const v = elements(data);
-    return this->launch(by(root), {sizeof(v[0])}, what<buffer_value_t<decltype(data)>>, memory(v), v.size());
+    return this->launch(operation_from(root), {sizeof(v[0])}, call_record<buffer_value_t<decltype(data)>>, memory(v),
+                        v.size());
   }
 
   /// Enqueues the operation in a stream of a device, after all earlier work there. The device owns the memory until
@@ -53,9 +54,10 @@ class broadcast : public operator_base<op::broadcast, Communicator, Topology>,
   /// @throws precondition_error like on host memory, and if the transport lacks scratch memory for the schedule
   template <device_memory Data, class Stream>
     requires detail::enqueues<Communicator, Topology, op::broadcast, Stream> && element<device_element_t<Data>>
-  void enqueue(Data const& data, rank_type root, Stream const& in) {
+  void enqueue(Data const& data, rank_type root, Stream const& stream) {
     auto const v = device_span(data).elements();
-    this->launch_in_stream(by(root), {sizeof(v[0])}, what<device_element_t<Data>>, memory(v), v.size(), in);
+    this->launch_in_stream(operation_from(root), {sizeof(v[0])}, call_record<device_element_t<Data>>, memory(v),
+                           v.size(), stream);
   }
 
   using calls::operator();
@@ -64,9 +66,9 @@ class broadcast : public operator_base<op::broadcast, Communicator, Topology>,
 
  private:
   template <class T>
-  static constexpr call what = make_call(operation_kind::broadcast, element_name<T>(), "", Topology::name);
+  static constexpr call call_record = make_call(operation_kind::broadcast, element_name<T>(), "", Topology::name);
 
-  [[nodiscard]] op::broadcast by(rank_type root) const {
+  [[nodiscard]] op::broadcast operation_from(rank_type root) const {
     detail::expect_root("broadcast", root, this->world().size());
     return {root};
   }

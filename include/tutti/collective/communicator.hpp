@@ -60,8 +60,8 @@ class communicator {
   /// Constructs a communicator. Collective over the members of the rendezvous.
   /// @throws error (failure::join) that names the missing ranks when its deadline passes
   template <rendezvous Meet>
-  explicit communicator(Meet& meet, options const& o = {}, Trace trace = {})
-      : state_(make(meet, o, std::move(trace))) {}
+  explicit communicator(Meet& meet, options const& settings = {}, Trace trace = {})
+      : state_(make(meet, settings, std::move(trace))) {}
 
   /// Takes over the state of the other communicator, which becomes empty. Operations under way continue.
   communicator(communicator&&) noexcept = default;
@@ -72,40 +72,40 @@ class communicator {
   [[nodiscard]] explicit operator bool() const noexcept { return state_.get() != nullptr; }
 
   /// Another handle to this communicator, for owners that outlast a move of it. (`dup` makes another communicator.)
-  [[nodiscard]] communicator alias() const { return communicator(here()); }
+  [[nodiscard]] communicator alias() const { return communicator(get_state()); }
 
   /// The number of this rank, from 0.
-  [[nodiscard]] rank_type rank() const { return here().rank; }
+  [[nodiscard]] rank_type rank() const { return get_state().rank; }
   /// The number of ranks.
-  [[nodiscard]] rank_type size() const { return here().extent; }
+  [[nodiscard]] rank_type size() const { return get_state().extent; }
   /// The number of ranks, static or dynamic as the type.
-  [[nodiscard]] tutti::extent<N> extent() const { return here().extent; }
+  [[nodiscard]] tutti::extent<N> extent() const { return get_state().extent; }
 
   /// The name in errors, equal on all ranks: "world"; for a part, the parent's name, the number of the split among its
   /// operations, and the colour: "world/7:1".
-  [[nodiscard]] std::string const& name() const { return here().name; }
+  [[nodiscard]] std::string const& name() const { return get_state().name; }
 
   /// The rank, in the parent communicator, of rank `r` of this one. A world is its own parent.
   [[nodiscard]] rank_type parent_rank(rank_type r) const {
     expects(r < size(), "parent_rank: the rank must be below the size of this communicator, ", size(), ", not ", r);
-    return here().parent_ranks.empty() ? r : here().parent_ranks[r];
+    return get_state().parent_ranks.empty() ? r : get_state().parent_ranks[r];
   }
   /// The rank of this rank in the parent communicator.
   [[nodiscard]] rank_type parent_rank() const { return parent_rank(rank()); }
 
   /// The host, process and role of every rank.
-  [[nodiscard]] std::vector<member> const& members() const { return here().members; }
+  [[nodiscard]] std::vector<member> const& members() const { return get_state().members; }
   /// The role of this rank in `world_options`; empty if none.
-  [[nodiscard]] std::string const& role() const { return here().settings.role; }
+  [[nodiscard]] std::string const& role() const { return get_state().settings.role; }
 
   /// The ranks of each host, as the transport sees them, or by host names.
   ///
   ///     tutti::hierarchical{tutti::binary_tree{}, tutti::ring{}, world.hosts()}
   [[nodiscard]] host_map const& hosts() const {
     if constexpr (requires(Transport const& t) { t.hosts(); }) {
-      return here().transport.hosts();
+      return get_state().transport.hosts();
     } else {
-      return here().hosts;
+      return get_state().hosts;
     }
   }
   /// The number of ranks on this rank's host.
@@ -116,34 +116,34 @@ class communicator {
   [[nodiscard]] rank_type local_rank() const { return hosts().local(rank()); }
 
   /// The options of its construction; `split` uses them, too.
-  [[nodiscard]] options const& settings() const { return here().settings; }
+  [[nodiscard]] options const& settings() const { return get_state().settings; }
 
   /// The limit for an operation, after which it fails; an operator may set its own. `no_deadline`: none.
-  [[nodiscard]] duration deadline() const { return here().settings.deadline; }
+  [[nodiscard]] duration deadline() const { return get_state().settings.deadline; }
   /// Sets the limit for an operation.
   /// @throws precondition_error if it is negative
-  void deadline(duration d) { here().settings.deadline = detail::expect_deadline(d); }
+  void deadline(duration limit) { get_state().settings.deadline = detail::expect_deadline(limit); }
 
   /// The transport itself, for direct use.
-  [[nodiscard]] Transport& transport() const { return here().transport; }
+  [[nodiscard]] Transport& transport() const { return get_state().transport; }
   /// The tracer of this rank, with its records.
-  [[nodiscard]] Trace& trace() const { return here().trace; }
+  [[nodiscard]] Trace& trace() const { return get_state().trace; }
 
   /// The flight recorder: the last operations of this rank, oldest first.
-  [[nodiscard]] recorder const& recent() const { return here().recent; }
+  [[nodiscard]] recorder const& recent() const { return get_state().recent; }
 
   /// Advances all operations under way, here and on all communicators on which this thread has started some. Never
   /// waits.
   /// @throws precondition_error if another thread is in a call
   void poll() const {
-    state& s = here();
-    detail::turn mine(s);
-    s.transport.poll();
-    s.advance();
+    state& current = get_state();
+    detail::call_guard guard(current);
+    current.transport.poll();
+    current.advance();
     if constexpr (Trace::is_enabled && state::has_incidents) {
-      s.trace_incidents();
+      current.trace_incidents();
     }
-    mine.end();
+    guard.end();
   }
 
  private:
@@ -152,9 +152,9 @@ class communicator {
   /// The state of a communicator: shared by all its handles, and never moved.
   struct state : detail::rank_state {
     template <class Joint>
-    [[nodiscard]] TUTTI_COLD static state* make(Joint& all, options const& o, Trace&& to);
+    [[nodiscard]] TUTTI_COLD static state* make(Joint& meeting, options const& initial_settings, Trace&& initial_trace);
     template <class Joint>
-    TUTTI_COLD state(Joint& all, options const& o, Trace&& to);
+    TUTTI_COLD state(Joint& meeting, options const& initial_settings, Trace&& initial_trace);
     TUTTI_COLD ~state();
 
     void add_reference() noexcept { holders.fetch_add(1, std::memory_order_relaxed); }
@@ -173,18 +173,18 @@ class communicator {
       }
     }
 
-    static constexpr bool has_incidents = requires(Transport& t) { t.incidents(); };
+    static constexpr bool has_incidents = requires(Transport& candidate) { candidate.incidents(); };
     static constexpr tracing traces() noexcept {
-      tracing t;
+      tracing calls;
       if constexpr (Trace::is_enabled) {
-        t.record = [](rank_state& s, event const& e) { tutti::record(of(s).trace, [&] { return e; }); };
+        calls.record = [](rank_state& base, event const& e) { tutti::record(downcast(base).trace, [&] { return e; }); };
         if constexpr (has_incidents) {
-          t.incidents = [](rank_state& s) { of(s).trace_incidents(); };
+          calls.incidents = [](rank_state& base) { downcast(base).trace_incidents(); };
         }
       }
-      return t;
+      return calls;
     }
-    static state& of(rank_state& s) noexcept { return static_cast<state&>(s); }
+    static state& downcast(rank_state& base) noexcept { return static_cast<state&>(base); }
     /// Traces the incidents that the transport has recorded since the last call, e.g. refused connections of unknown
     /// peers.
     void trace_incidents();
@@ -199,9 +199,9 @@ class communicator {
     std::atomic<std::uint32_t> holders{1};
   };
 
-  explicit communicator(state& of) noexcept : state_(&of) { of.add_reference(); }
+  explicit communicator(state& existing_state) noexcept : state_(&existing_state) { existing_state.add_reference(); }
 
-  [[nodiscard]] state& here() const {
+  [[nodiscard]] state& get_state() const {
     expects(state_.get() != nullptr,
             "this communicator is empty: it was moved from, or this rank joined no part of a split; test it first, as "
             "in if (part)");
@@ -209,9 +209,9 @@ class communicator {
   }
 
   template <class Meet>
-  [[nodiscard]] static state* make(Meet& meet, options const& o, Trace&& to) {
-    detail::joint_rendezvous all(meet);
-    return state::make(all, o, std::move(to));
+  [[nodiscard]] static state* make(Meet& meet, options const& settings, Trace&& initial_trace) {
+    detail::joint_rendezvous meeting(meet);
+    return state::make(meeting, settings, std::move(initial_trace));
   }
   intrusive_pointer<state> state_;
 };
@@ -220,17 +220,17 @@ class communicator {
 
 template <transport Transport, rank_type N, tracer Trace>
 template <class Joint>
-communicator<Transport, N, Trace>::state::state(Joint& all, options const& o, Trace&& to)
-    : rank_state(detail::any_transport(transport), traces(), all.rank(), all.parent_ranks(),
-                 all.exchange(detail::introduction(all.name(), o.role))),
-      extent(all.size()),
-      settings(o),
-      transport(open_transport<Transport>(all, o.transport)),
-      leaving(*this, all.whole()),
+communicator<Transport, N, Trace>::state::state(Joint& meeting, options const& initial_settings, Trace&& initial_trace)
+    : rank_state(detail::any_transport(transport), traces(), meeting.rank(), meeting.parent_ranks(),
+                 meeting.exchange(detail::introduction(meeting.name(), initial_settings.role))),
+      extent(meeting.size()),
+      settings(initial_settings),
+      transport(open_transport<Transport>(meeting, initial_settings.transport)),
+      leaving(*this, meeting.whole()),
       hosts(find_hosts()),
-      trace(std::move(to)) {
+      trace(std::move(initial_trace)) {
   if constexpr (N != dynamic) {
-    expects(all.size() == N, "communicator: its type says ", N, " ranks, and the world has ", all.size(),
+    expects(meeting.size() == N, "communicator: its type says ", N, " ranks, and the world has ", meeting.size(),
             "; start that many, or take tutti::dynamic");
   }
   this->calls_system = !detail::only_wakes<Transport>;
@@ -239,39 +239,40 @@ communicator<Transport, N, Trace>::state::state(Joint& all, options const& o, Tr
   }
   transport.begin({transfer_lane, 0}, make_call(operation_kind::transfer, "", "", ""));
   // All ranks have their part of the communicator now, so one that gives it up later can tell the others why.
-  static_cast<void>(all.exchange({}));
+  static_cast<void>(meeting.exchange({}));
 }
 /// Creates the state. Holds back pthread_cancel, because the other ranks would wait for this thread.
 template <transport Transport, rank_type N, tracer Trace>
 template <class Joint>
-auto communicator<Transport, N, Trace>::state::make(Joint& all, options const& o, Trace&& to) -> state* {
-  detail::uncancelled const throughout(detail::uncancelled::points::none);
+auto communicator<Transport, N, Trace>::state::make(Joint& meeting, options const& initial_settings,
+                                                    Trace&& initial_trace) -> state* {
+  detail::cancellation_shield const shield(detail::cancellation_shield::points::silent);
   try {
-    static_cast<void>(detail::expect_deadline(o.deadline));
-    return new state(all, o, std::move(to));
+    static_cast<void>(detail::expect_deadline(initial_settings.deadline));
+    return new state(meeting, initial_settings, std::move(initial_trace));
   } catch (...) {
-    all.fail();
+    meeting.fail();
   }
 }
 template <transport Transport, rank_type N, tracer Trace>
 communicator<Transport, N, Trace>::state::~state() {
-  detail::duties::leave(*this);
+  detail::progress_list::leave(*this);
 }
 template <transport Transport, rank_type N, tracer Trace>
 void communicator<Transport, N, Trace>::state::end() noexcept {
-  if (this->user.is_inside() || this->moving) {  // a reduction has destroyed the last handle
-    this->destroy = [](detail::duty& d) { static_cast<state*>(&d)->end(); };
+  if (this->user.is_inside() || this->is_moving) {  // a reduction has destroyed the last handle
+    this->destroy = [](detail::progress_entry& entry) { static_cast<state*>(&entry)->end(); };
   } else {
-    detail::uncancelled const throughout(detail::uncancelled::points::none);
+    detail::cancellation_shield const shield(detail::cancellation_shield::points::silent);
     delete this;
   }
 }
 template <transport Transport, rank_type N, tracer Trace>
 void communicator<Transport, N, Trace>::state::trace_incidents() {
   if constexpr (Trace::is_enabled && has_incidents) {
-    auto const& all = transport.incidents();
-    for (; incidents_traced < all.size(); ++incidents_traced) {
-      trace.record({.kind = event_kind::note, .time = transport.now(), .text = all[incidents_traced]});
+    auto const& incidents = transport.incidents();
+    for (; incidents_traced < incidents.size(); ++incidents_traced) {
+      trace.record({.kind = event_kind::note, .time = transport.now(), .text = incidents[incidents_traced]});
     }
   }
 }

@@ -71,14 +71,14 @@ template <class C>
 using given_communicator = typename given_world<C>::type;
 
 template <std::size_t Parts, class Topology = missing_part, class Reduction = missing_part, class... More>
-struct given {
+struct operator_parts {
   using topology = std::conditional_t<Parts == 1 && !std::same_as<Reduction, missing_part>, part_too_many, Topology>;
   using reduction = std::conditional_t<sizeof...(More) != 0, part_too_many, Reduction>;
 };
 template <std::size_t Parts, class... Rest>
-using given_topology = typename given<Parts, Rest...>::topology;
+using given_topology = typename operator_parts<Parts, Rest...>::topology;
 template <class... Rest>
-using given_reduction = typename given<2, Rest...>::reduction;
+using given_reduction = typename operator_parts<2, Rest...>::reduction;
 
 /// The communicator that send and recv are constructed with. Any other argument is an error with a message.
 template <class Communicator, class... More>
@@ -91,7 +91,7 @@ struct connection {
   using type = Communicator;
 };
 template <class C, class... More>
-using connected = typename connection<given_communicator<C>, More...>::type;
+using connection_t = typename connection<given_communicator<C>, More...>::type;
 
 /// True if an operator can be constructed with these arguments. If not, the first error of the compiler gives the
 /// reason.
@@ -104,8 +104,8 @@ template <class Op, class Communicator, class Topology, class... Reduction>
                   "this communicator ends with the expression: give it a name first, as in auto world = ...;");
     return false;
   } else if constexpr (!group<Communicator>) {
-    constexpr bool found = group<Communicator>;  // compilers explain a concept by further errors
-    static_assert(found,
+    constexpr bool is_satisfied = group<Communicator>;  // compilers explain a concept by further errors
+    static_assert(is_satisfied,
                   "the first argument of an operator is a communicator, a variable that is not const; a topology comes "
                   "next, then a reduction if it combines: tutti::allreduce{world, tutti::ring{}, tutti::sum<float>{}}");
     return false;
@@ -114,14 +114,14 @@ template <class Op, class Communicator, class Topology, class... Reduction>
                   "an operator is made of a communicator, a topology and, if it combines, a reduction: here are more");
     return false;
   } else if constexpr (std::same_as<Topology, missing_part> || (no_reduction && tutti::reduction<Topology>)) {
-    constexpr bool found = tutti::topology<Topology>;
-    static_assert(found,
+    constexpr bool is_satisfied = tutti::topology<Topology>;
+    static_assert(is_satisfied,
                   "the topology is missing, the second argument of an operator: tutti::allreduce{world, tutti::ring{}, "
                   "tutti::sum<float>{}}");
     return false;
   } else if constexpr (!tutti::topology<Topology>) {
-    constexpr bool found = tutti::topology<Topology>;
-    static_assert(found,
+    constexpr bool is_satisfied = tutti::topology<Topology>;
+    static_assert(is_satisfied,
                   "the second argument of an operator is a topology, such as tutti::ring{}; a reduction comes third");
     return false;
   } else if constexpr (no_reduction) {
@@ -130,8 +130,8 @@ template <class Op, class Communicator, class Topology, class... Reduction>
                   "tutti::sum<float>{} or tutti::reduce_with<float>(function)");
     return false;
   } else if constexpr (!(tutti::reduction<Reduction> && ...)) {
-    constexpr bool found = (tutti::reduction<Reduction> && ...);
-    static_assert(found,
+    constexpr bool is_satisfied = (tutti::reduction<Reduction> && ...);
+    static_assert(is_satisfied,
                   "the third argument of an operator that combines is a reduction, such as tutti::sum<float>{} or "
                   "tutti::reduce_with<float>(function)");
     return false;

@@ -14,14 +14,14 @@ namespace tutti::inline v0_1_0 {
 /// The root ends with the blocks of all ranks, in rank order.
 ///
 ///     tutti::gather collect{world, tutti::binary_tree{}};
-///     collect(mine, all, 0);          // equal blocks; `all` is used at the root only
-///     collect(mine, all, 0, total);   // `total` elements in all: the first ranks give one more
+///     collect(input, output, 0);          // equal blocks; `output` is used at the root only
+///     collect(input, output, 0, total);   // `total` elements in all: the first ranks give one more
 ///
 /// Shape: rank r of n gives block_size(total, n, r) elements; the root ends with all `total` elements, those of rank r
-/// from block_begin(total, n, r) on. By default, `total` is n times the number that each rank gives. `all` is ignored
-/// on other ranks.
+/// from block_begin(total, n, r) on. By default, `total` is n times the number that each rank gives. `output` is
+/// ignored on other ranks.
 ///
-/// @pre root, total and type are the same on all ranks; at the root `mine` is at its place in `all`, or does not
+/// @pre root, total and type are the same on all ranks; at the root `input` is at its place in `output`, or does not
 /// overlap it
 /// @throws precondition_error if the root is no rank, a buffer has another size, or the two overlap otherwise
 /// @throws error like all operations
@@ -42,29 +42,30 @@ class gather : public operator_base<op::gather, Communicator, Topology>,
   gather(Communicator& world, Topology topology) : base(world, topology, {1}) {}
 
   /// Runs the operation; returns when this rank's part is done and its memory may be reused.
-  template <lasting_mutable_buffer All>
-  void operator()(buffer_of<buffer_value_t<All>> auto const& mine, All&& all, rank_type root) {
-    (*this)(mine, all, root, detail::elements_of<buffer_value_t<All>>(mine).size() * this->world().size());
+  template <lasting_mutable_buffer Output>
+  void operator()(buffer_of<buffer_value_t<Output>> auto const& input, Output&& output, rank_type root) {
+    (*this)(input, output, root, detail::elements_of<buffer_value_t<Output>>(input).size() * this->world().size());
   }
   /// Runs the operation; returns when this rank's part is done and its memory may be reused.
-  template <lasting_mutable_buffer All>
-  void operator()(buffer_of<buffer_value_t<All>> auto const& mine, All&& all, rank_type root, std::size_t total) {
-    using value = buffer_value_t<All>;
-    this->run(by(root), {sizeof(value)}, what<value>,
-              memory<value>(detail::elements_of<value>(mine), elements(all), root, total), total);
+  template <lasting_mutable_buffer Output>
+  void operator()(buffer_of<buffer_value_t<Output>> auto const& input, Output&& output, rank_type root,
+                  std::size_t total) {
+    using value = buffer_value_t<Output>;
+    this->run(operation_to(root), {sizeof(value)}, call_record<value>,
+              memory<value>(detail::elements_of<value>(input), elements(output), root, total), total);
   }
   /// Starts the operation and returns its request; the memory must stay valid and untouched until it is complete.
-  template <lasting_mutable_buffer All>
-  [[nodiscard]] request start(lasting_buffer_of<buffer_value_t<All>> auto&& mine, All&& all, rank_type root) {
-    return start(mine, all, root, detail::elements_of<buffer_value_t<All>>(mine).size() * this->world().size());
+  template <lasting_mutable_buffer Output>
+  [[nodiscard]] request start(lasting_buffer_of<buffer_value_t<Output>> auto&& input, Output&& output, rank_type root) {
+    return start(input, output, root, detail::elements_of<buffer_value_t<Output>>(input).size() * this->world().size());
   }
   /// Starts the operation and returns its request; the memory must stay valid and untouched until it is complete.
-  template <lasting_mutable_buffer All>
-  [[nodiscard]] request start(lasting_buffer_of<buffer_value_t<All>> auto&& mine, All&& all, rank_type root,
+  template <lasting_mutable_buffer Output>
+  [[nodiscard]] request start(lasting_buffer_of<buffer_value_t<Output>> auto&& input, Output&& output, rank_type root,
                               std::size_t total) {
-    using value = buffer_value_t<All>;
-    return this->launch(by(root), {sizeof(value)}, what<value>,
-                        memory<value>(detail::elements_of<value>(mine), elements(all), root, total), total);
+    using value = buffer_value_t<Output>;
+    return this->launch(operation_to(root), {sizeof(value)}, call_record<value>,
+                        memory<value>(detail::elements_of<value>(input), elements(output), root, total), total);
   }
 
   using calls::operator();
@@ -72,30 +73,30 @@ class gather : public operator_base<op::gather, Communicator, Topology>,
 
  private:
   template <class T>
-  static constexpr call what = make_call(operation_kind::gather, element_name<T>(), "", Topology::name);
+  static constexpr call call_record = make_call(operation_kind::gather, element_name<T>(), "", Topology::name);
 
-  [[nodiscard]] op::gather by(rank_type root) const {
+  [[nodiscard]] op::gather operation_to(rank_type root) const {
     detail::expect_root("gather", root, this->world().size());
     return {root};
   }
   template <class T>
-  detail::memories memory(std::span<T const> mine, std::span<T> all, rank_type root, std::size_t total) const {
+  detail::memories memory(std::span<T const> input, std::span<T> output, rank_type root, std::size_t total) const {
     const rank_type n = this->world().size();
     const rank_type me = this->world().rank();
     const std::size_t begin = block_begin(total, n, me);
     detail::expect_block("gather: the input", "`total`, the last argument, is that of all ranks' elements together",
-                         mine.size(), total, n, me);
-    detail::memories m{.input = detail::bytes_of(mine), .input_origin = begin};
+                         input.size(), total, n, me);
+    detail::memories result{.input = detail::bytes_of(input), .input_origin = begin};
     if (me == root) {
-      detail::expect_size("gather: the output of the root, for the elements of all ranks together,", all.size(), total,
-                          "; if ranks give different numbers, pass their sum as the last argument, `total`");
-      expects(detail::disjoint(mine, all) || mine.data() == all.data() + begin,
+      detail::expect_size("gather: the output of the root, for the elements of all ranks together,", output.size(),
+                          total, "; if ranks give different numbers, pass their sum as the last argument, `total`");
+      expects(detail::disjoint(input, output) || input.data() == output.data() + begin,
               "gather: input and output overlap, so the input must begin at its place in the output, element ", begin,
               "; move it there, or use separate memory");
-      m.output = detail::bytes_of(all);
-      m.work = m.output;
+      result.output = detail::bytes_of(output);
+      result.work = result.output;
     }
-    return m;
+    return result;
   }
 };
 

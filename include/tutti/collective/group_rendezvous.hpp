@@ -19,16 +19,16 @@ namespace detail {
 
 /// The functions by which a member of a group sends to another one, and receives.
 struct group_calls {
-  void* of;
-  void (*put)(void* of, rank_type to, std::string_view text);
-  void (*get)(void* of, rank_type from, std::string& text);
+  void* object;
+  void (*send)(void* object, rank_type receiver, std::string_view text);
+  void (*receive)(void* object, rank_type sender, std::string& text);
 };
 
 /// Runs the exchange of `group_rendezvous`, compiled once for all communicators: up and down a binomial tree, with one
 /// message for each edge and direction.
-[[nodiscard]] TUTTI_DECL std::vector<std::string> exchange_in_group(group_calls const& by,
+[[nodiscard]] TUTTI_DECL std::vector<std::string> exchange_in_group(group_calls const& calls,
                                                                     std::vector<rank_type> const& members,
-                                                                    rank_type rank, std::string_view mine);
+                                                                    rank_type rank, std::string_view text);
 
 /// The default name of a group: "world/ranks 0 3".
 [[nodiscard]] TUTTI_DECL std::string name_of_group(std::string const& parent, std::vector<rank_type> const& members);
@@ -46,7 +46,7 @@ class group_rendezvous {
   /// Constructs the rendezvous of `members`, ranks of the parent, which are numbered in this order.
   /// @param name the name of the group instead of its default; rank 0's applies
   group_rendezvous(Communicator& parent, std::vector<rank_type> members, rank_type rank, std::string name = {})
-      : members_(std::move(members)), rank_(rank), name_(std::move(name)), give_(parent), take_(parent) {}
+      : members_(std::move(members)), rank_(rank), name_(std::move(name)), send_(parent), receive_(parent) {}
 
   /// This rank's number in the group.
   [[nodiscard]] rank_type rank() const noexcept { return rank_; }
@@ -61,11 +61,11 @@ class group_rendezvous {
     if (!name_.empty()) {
       return name_;
     }
-    return detail::name_of_group(give_.world().name(), members_);
+    return detail::name_of_group(send_.world().name(), members_);
   }
 
   /// The parent's transport, through which the members communicate already.
-  [[nodiscard]] auto& transport() const noexcept { return give_.world().transport(); }
+  [[nodiscard]] auto& transport() const noexcept { return send_.world().transport(); }
   /// The rank of member r in the parent.
   [[nodiscard]] rank_type parent_rank(rank_type r) const noexcept { return members_[r]; }
 
@@ -73,47 +73,49 @@ class group_rendezvous {
   [[nodiscard]] std::string local_host() const
     requires requires(typename Communicator::transport_type const& t) { t.local_host(); }
   {
-    return give_.world().transport().local_host();
+    return send_.world().transport().local_host();
   }
 
   /// The name that identifies this host, if the parent's transport knows it.
   [[nodiscard]] std::string node() const
     requires requires(typename Communicator::transport_type const& t) { t.node(); }
   {
-    return give_.world().transport().node();
+    return send_.world().transport().node();
   }
 
   /// Returns the texts of all members, in order. Collective over the members.
-  std::vector<std::string> exchange(std::string_view mine) {
+  std::vector<std::string> exchange(std::string_view text) {
     return detail::exchange_in_group(
-        {.of = this,
-         .put = [](void* p, rank_type to, std::string_view text) { static_cast<group_rendezvous*>(p)->put(to, text); },
-         .get = [](void* p, rank_type from, std::string& text) { static_cast<group_rendezvous*>(p)->get(from, text); }},
-        members_, rank_, mine);
+        {.object = this,
+         .send = [](void* object, rank_type receiver,
+                    std::string_view message) { static_cast<group_rendezvous*>(object)->send(receiver, message); },
+         .receive = [](void* object, rank_type sender,
+                       std::string& message) { static_cast<group_rendezvous*>(object)->receive(sender, message); }},
+        members_, rank_, text);
   }
 
  private:
   friend struct detail::access;
 
-  [[nodiscard]] detail::rank_state const& whole() const { return detail::access::state(give_.world()); }
+  [[nodiscard]] detail::rank_state const& whole() const { return detail::access::state(send_.world()); }
 
-  void put(rank_type to, std::string_view text) {
+  void send(rank_type receiver, std::string_view text) {
     std::array<std::uint64_t, 1> const size{text.size()};
-    give_(size, to);
-    give_(text, to);
+    send_(size, receiver);
+    send_(text, receiver);
   }
-  void get(rank_type from, std::string& text) {
+  void receive(rank_type sender, std::string& text) {
     std::array<std::uint64_t, 1> size{};
-    take_(size, from);
+    receive_(size, sender);
     text.resize(detail::integer_cast<std::size_t>(size[0]));
-    take_(text, from);
+    receive_(text, sender);
   }
 
   std::vector<rank_type> members_;
   rank_type rank_;
   std::string name_;
-  tutti::send<Communicator> give_;
-  tutti::recv<Communicator> take_;
+  tutti::send<Communicator> send_;
+  tutti::recv<Communicator> receive_;
 };
 
 }  // namespace tutti

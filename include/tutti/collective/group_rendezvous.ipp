@@ -7,25 +7,25 @@
 
 namespace tutti::inline v0_1_0::detail {
 
-TUTTI_DECL std::vector<std::string> exchange_in_group(group_calls const& by, std::vector<rank_type> const& members,
-                                                      rank_type rank, std::string_view mine) {
+TUTTI_DECL std::vector<std::string> exchange_in_group(group_calls const& calls, std::vector<rank_type> const& members,
+                                                      rank_type rank, std::string_view own_text) {
   auto const size = static_cast<rank_type>(members.size());
-  std::vector<std::string> texts{std::string(mine)};
+  std::vector<std::string> texts{std::string(own_text)};
   std::string table;
   // Up the tree: a member collects the texts of the members from its own number on, twice as many in each round, until
   // the round in which it sends them to its parent.
   rank_type span = 1;
   for (; span < size && rank % (2 * span) == 0; span *= 2) {
     if (rank + span < size) {
-      by.get(by.of, members[rank + span], table);
+      calls.receive(calls.object, members[rank + span], table);
       for (std::string& text : unpacker(table).texts()) {
         texts.push_back(std::move(text));
       }
     }
   }
   if (rank != 0) {
-    by.put(by.of, members[rank - span], packer().texts(texts).take());
-    by.get(by.of, members[rank - span], table);
+    calls.send(calls.object, members[rank - span], packer().texts(texts).take());
+    calls.receive(calls.object, members[rank - span], table);
     texts = unpacker(table).texts();
   } else {
     table = packer().texts(texts).take();
@@ -34,7 +34,7 @@ TUTTI_DECL std::vector<std::string> exchange_in_group(group_calls const& by, std
   while (span > 1) {
     span /= 2;
     if (rank + span < size) {
-      by.put(by.of, members[rank + span], table);
+      calls.send(calls.object, members[rank + span], table);
     }
   }
   return texts;

@@ -90,11 +90,11 @@ class operator_base : detail::launcher_of<Op, Communicator, Parts...> {
                 typename detail::parts_of<Op, Parts...>::payload const& payload)
       : launcher(world, topology, payload) {}
 
-  /// Starts an operation of `count` elements in these memories. `what` is the call, by which mismatched ranks are
-  /// detected.
+  /// Starts an operation of `count` elements in these memories. `call_record` is the call, by which mismatched ranks
+  /// are detected.
   [[nodiscard]] request launch(Op op, typename detail::parts_of<Op, Parts...>::payload const& elements,
-                               call const& what, detail::memories const& memory, std::size_t count) {
-    return detail::access::own<request>(launcher::launch(op, elements, what, memory, count));
+                               call const& call_record, detail::memories const& memory, std::size_t count) {
+    return detail::access::make_request<request>(launcher::launch(op, elements, call_record, memory, count));
   }
   using launcher::launch_in_stream;
   using launcher::run;

@@ -51,27 +51,28 @@ class reduce : public operator_base<op::reduce, Communicator, Topology, Reductio
     requires contributes_elements<Reduction>
   {
     auto const v = detail::elements_of<value_type>(data);
-    this->run(by(root), payload_, what, memory(v, v, root), v.size());
+    this->run(operation_to(root), payload_, call_record, memory(v, v, root), v.size());
   }
   /// Runs the operation; returns when this rank's part is done and its memory may be reused.
   void operator()(buffer_of<contribution_type> auto const& input, lasting_mutable_buffer_of<value_type> auto&& output,
                   rank_type root) {
-    auto const from = detail::elements_of<contribution_type>(input);
-    this->run(by(root), payload_, what, memory(from, detail::elements_of<value_type>(output), root), from.size());
+    auto const source = detail::elements_of<contribution_type>(input);
+    this->run(operation_to(root), payload_, call_record, memory(source, detail::elements_of<value_type>(output), root),
+              source.size());
   }
   /// Starts the operation and returns its request; the memory must stay valid and untouched until it is complete.
   [[nodiscard]] request start(lasting_mutable_buffer_of<value_type> auto&& data, rank_type root)
     requires contributes_elements<Reduction>
   {
     auto const v = detail::elements_of<value_type>(data);
-    return this->launch(by(root), payload_, what, memory(v, v, root), v.size());
+    return this->launch(operation_to(root), payload_, call_record, memory(v, v, root), v.size());
   }
   /// Starts the operation and returns its request; the memory must stay valid and untouched until it is complete.
   [[nodiscard]] request start(lasting_buffer_of<contribution_type> auto&& input,
                               lasting_mutable_buffer_of<value_type> auto&& output, rank_type root) {
-    auto const from = detail::elements_of<contribution_type>(input);
-    return this->launch(by(root), payload_, what, memory(from, detail::elements_of<value_type>(output), root),
-                        from.size());
+    auto const source = detail::elements_of<contribution_type>(input);
+    return this->launch(operation_to(root), payload_, call_record,
+                        memory(source, detail::elements_of<value_type>(output), root), source.size());
   }
 
   /// Enqueues the operation in a stream of a device, after all earlier work there. The device owns the memory until
@@ -79,9 +80,9 @@ class reduce : public operator_base<op::reduce, Communicator, Topology, Reductio
   /// @throws precondition_error like on host memory, and if the transport lacks scratch memory for the schedule
   template <class Stream>
     requires detail::enqueues<Communicator, Topology, op::reduce, Stream> && contributes_elements<Reduction>
-  void enqueue(device_span<value_type> data, rank_type root, Stream const& in) {
+  void enqueue(device_span<value_type> data, rank_type root, Stream const& stream) {
     auto const v = data.elements();
-    this->launch_in_stream(by(root), payload_, what, memory(v, v, root), v.size(), in);
+    this->launch_in_stream(operation_to(root), payload_, call_record, memory(v, v, root), v.size(), stream);
   }
   /// Enqueues the operation in a stream of a device, after all earlier work there. The device owns the memory until
   /// it has run; `tutti::cuda::wait` reports a failure. See <tutti/cuda/peers.hpp> and <tutti/cuda/staged.hpp>.
@@ -89,9 +90,9 @@ class reduce : public operator_base<op::reduce, Communicator, Topology, Reductio
   template <class Stream>
     requires detail::enqueues<Communicator, Topology, op::reduce, Stream>
   void enqueue(device_span<contribution_type const> input, device_span<value_type> output, rank_type root,
-               Stream const& in) {
-    this->launch_in_stream(by(root), payload_, what, memory(input.elements(), output.elements(), root), input.size(),
-                           in);
+               Stream const& stream) {
+    this->launch_in_stream(operation_to(root), payload_, call_record, memory(input.elements(), output.elements(), root),
+                           input.size(), stream);
   }
 
   using calls::operator();
@@ -99,23 +100,24 @@ class reduce : public operator_base<op::reduce, Communicator, Topology, Reductio
   void enqueue(...) = delete;  // takes device memory of the reduction's type, a root and a stream, over cuda::peers
 
  private:
-  static constexpr call what =
+  static constexpr call call_record =
       make_call(operation_kind::reduce, element_name<contribution_type>(), Reduction::name, Topology::name);
 
-  [[nodiscard]] op::reduce by(rank_type root) const {
+  [[nodiscard]] op::reduce operation_to(rank_type root) const {
     detail::expect_root("reduce", root, this->world().size());
     return {root};
   }
 
-  detail::memories memory(std::span<contribution_type const> in, std::span<value_type> out, rank_type root) const {
+  detail::memories memory(std::span<contribution_type const> input, std::span<value_type> output,
+                          rank_type root) const {
     if (this->world().rank() != root) {
-      return {.input = detail::bytes_of(in)};
+      return {.input = detail::bytes_of(input)};
     }
-    detail::expect_size("reduce: the output of the root, like its input,", out.size(), in.size());
-    expects(detail::same_or_apart(in, out),
+    detail::expect_size("reduce: the output of the root, like its input,", output.size(), input.size());
+    expects(detail::same_or_apart(input, output),
             "reduce: input and output overlap; use the same memory for both, or separate memory");
-    std::byte* const data = detail::bytes_of(out);
-    return {.input = detail::bytes_of(in),
+    std::byte* const data = detail::bytes_of(output);
+    return {.input = detail::bytes_of(input),
             .work = detail::combining<Reduction>::work_fits_output ? data : nullptr,
             .output = data};
   }

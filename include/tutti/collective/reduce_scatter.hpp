@@ -53,26 +53,27 @@ class reduce_scatter : public operator_base<op::reduce_scatter, Communicator, To
     requires contributes_elements<Reduction>
   {
     auto const v = detail::elements_of<value_type>(data);
-    this->run({}, payload_, what, in_place(v), v.size());
+    this->run({}, payload_, call_record, in_place(v), v.size());
     return v.subspan(begin(v.size()), size(v.size()));
   }
   /// Runs the operation; returns when this rank's part is done and its memory may be reused.
   void operator()(buffer_of<contribution_type> auto const& input, lasting_mutable_buffer_of<value_type> auto&& output) {
-    auto const from = detail::elements_of<contribution_type>(input);
-    this->run({}, payload_, what, apart(from, detail::elements_of<value_type>(output)), from.size());
+    auto const source = detail::elements_of<contribution_type>(input);
+    this->run({}, payload_, call_record, apart(source, detail::elements_of<value_type>(output)), source.size());
   }
   /// Starts the operation and returns its request; the memory must stay valid and untouched until it is complete.
   [[nodiscard]] request start(lasting_mutable_buffer_of<value_type> auto&& data)
     requires contributes_elements<Reduction>
   {
     auto const v = detail::elements_of<value_type>(data);
-    return this->launch({}, payload_, what, in_place(v), v.size());
+    return this->launch({}, payload_, call_record, in_place(v), v.size());
   }
   /// Starts the operation and returns its request; the memory must stay valid and untouched until it is complete.
   [[nodiscard]] request start(lasting_buffer_of<contribution_type> auto&& input,
                               lasting_mutable_buffer_of<value_type> auto&& output) {
-    auto const from = detail::elements_of<contribution_type>(input);
-    return this->launch({}, payload_, what, apart(from, detail::elements_of<value_type>(output)), from.size());
+    auto const source = detail::elements_of<contribution_type>(input);
+    return this->launch({}, payload_, call_record, apart(source, detail::elements_of<value_type>(output)),
+                        source.size());
   }
 
   /// Enqueues the operation in a stream of a device, after all earlier work there. The device owns the memory until
@@ -80,16 +81,16 @@ class reduce_scatter : public operator_base<op::reduce_scatter, Communicator, To
   /// @throws precondition_error like on host memory, and if the transport lacks scratch memory for the schedule
   template <class Stream>
     requires detail::enqueues<Communicator, Topology, op::reduce_scatter, Stream> && contributes_elements<Reduction>
-  void enqueue(device_span<value_type> data, Stream const& in) {
-    this->launch_in_stream({}, payload_, what, in_place(data.elements()), data.size(), in);
+  void enqueue(device_span<value_type> data, Stream const& stream) {
+    this->launch_in_stream({}, payload_, call_record, in_place(data.elements()), data.size(), stream);
   }
   /// Enqueues the operation in a stream of a device, after all earlier work there. The device owns the memory until
   /// it has run; `tutti::cuda::wait` reports a failure. See <tutti/cuda/peers.hpp> and <tutti/cuda/staged.hpp>.
   /// @throws precondition_error like on host memory, and if the transport lacks scratch memory for the schedule
   template <class Stream>
     requires detail::enqueues<Communicator, Topology, op::reduce_scatter, Stream>
-  void enqueue(device_span<contribution_type const> input, device_span<value_type> output, Stream const& in) {
-    this->launch_in_stream({}, payload_, what, apart(input.elements(), output.elements()), input.size(), in);
+  void enqueue(device_span<contribution_type const> input, device_span<value_type> output, Stream const& stream) {
+    this->launch_in_stream({}, payload_, call_record, apart(input.elements(), output.elements()), input.size(), stream);
   }
 
   using calls::operator();
@@ -97,7 +98,7 @@ class reduce_scatter : public operator_base<op::reduce_scatter, Communicator, To
   void enqueue(...) = delete;  // takes device memory of the reduction's type and a stream, over cuda::peers
 
  private:
-  static constexpr call what =
+  static constexpr call call_record =
       make_call(operation_kind::reduce_scatter, element_name<contribution_type>(), Reduction::name, Topology::name);
 
   [[nodiscard]] std::size_t begin(std::size_t count) const noexcept {
@@ -111,12 +112,12 @@ class reduce_scatter : public operator_base<op::reduce_scatter, Communicator, To
     std::byte* const data = detail::bytes_of(v);
     return {.input = data, .work = detail::combining<Reduction>::work_fits_output ? data : nullptr, .output = data};
   }
-  detail::memories apart(std::span<contribution_type const> in, std::span<value_type> out) const {
-    detail::expect_block("reduce_scatter: the output", "the input has the blocks of all ranks", out.size(), in.size(),
-                         this->world().size(), this->world().rank());
-    expects(detail::disjoint(in, out),
+  detail::memories apart(std::span<contribution_type const> input, std::span<value_type> output) const {
+    detail::expect_block("reduce_scatter: the output", "the input has the blocks of all ranks", output.size(),
+                         input.size(), this->world().size(), this->world().rank());
+    expects(detail::disjoint(input, output),
             "reduce_scatter: input and output overlap; call it in place with one vector instead");
-    return {.input = detail::bytes_of(in), .output = detail::bytes_of(out), .output_origin = begin(in.size())};
+    return {.input = detail::bytes_of(input), .output = detail::bytes_of(output), .output_origin = begin(input.size())};
   }
 
   detail::combining<Reduction> payload_;

@@ -105,7 +105,7 @@ class request {
  private:
   friend struct detail::access;
 
-  explicit request(detail::operation_handle&& started) noexcept : operation_(std::move(started)) {}
+  explicit request(detail::operation_handle&& operation) noexcept : operation_(std::move(operation)) {}
 
   /// Static, because this request may have been destroyed already.
   static void finish(detail::untyped_operation& operation) {

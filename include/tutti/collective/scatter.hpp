@@ -14,14 +14,14 @@ namespace tutti::inline v0_1_0 {
 /// Rank r ends with block r of the root's vector.
 ///
 ///     tutti::scatter deal{world, tutti::binary_tree{}};
-///     deal(all, mine, 0);          // equal blocks; `all` is used at the root only
-///     deal(all, mine, 0, total);   // `total` elements in all: the first ranks get one more
+///     deal(input, output, 0);          // equal blocks; `input` is used at the root only
+///     deal(input, output, 0, total);   // `total` elements in all: the first ranks get one more
 ///
 /// Shape: the root gives `total` elements; rank r of n ends with block_size(total, n, r) of them, from
-/// block_begin(total, n, r) on. By default, `total` is n times the number that each rank gets. `all` is ignored on
+/// block_begin(total, n, r) on. By default, `total` is n times the number that each rank gets. `input` is ignored on
 /// other ranks.
 ///
-/// @pre root, total and type are the same on all ranks; at the root `mine` is at its place in `all`, or does not
+/// @pre root, total and type are the same on all ranks; at the root `output` is at its place in `input`, or does not
 /// overlap it
 /// @throws precondition_error if the root is no rank, a buffer has another size, or the two overlap otherwise
 /// @throws error like all operations
@@ -42,30 +42,31 @@ class scatter : public operator_base<op::scatter, Communicator, Topology>,
   scatter(Communicator& world, Topology topology) : base(world, topology, {1}) {}
 
   /// Runs the operation; returns when this rank's part is done and its memory may be reused.
-  template <buffer All>
-  void operator()(All const& all, lasting_mutable_buffer_of<buffer_value_t<All>> auto&& mine, rank_type root) {
-    (*this)(all, mine, root, detail::elements_of<buffer_value_t<All>>(mine).size() * this->world().size());
+  template <buffer Input>
+  void operator()(Input const& input, lasting_mutable_buffer_of<buffer_value_t<Input>> auto&& output, rank_type root) {
+    (*this)(input, output, root, detail::elements_of<buffer_value_t<Input>>(output).size() * this->world().size());
   }
   /// Runs the operation; returns when this rank's part is done and its memory may be reused.
-  template <buffer All>
-  void operator()(All const& all, lasting_mutable_buffer_of<buffer_value_t<All>> auto&& mine, rank_type root,
+  template <buffer Input>
+  void operator()(Input const& input, lasting_mutable_buffer_of<buffer_value_t<Input>> auto&& output, rank_type root,
                   std::size_t total) {
-    using value = buffer_value_t<All>;
-    this->run(by(root), {sizeof(value)}, what<value>,
-              memory<value>(elements(all), detail::elements_of<value>(mine), root, total), total);
+    using value = buffer_value_t<Input>;
+    this->run(operation_from(root), {sizeof(value)}, call_record<value>,
+              memory<value>(elements(input), detail::elements_of<value>(output), root, total), total);
   }
   /// Starts the operation and returns its request; the memory must stay valid and untouched until it is complete.
-  template <lasting_buffer All>
-  [[nodiscard]] request start(All&& all, lasting_mutable_buffer_of<buffer_value_t<All>> auto&& mine, rank_type root) {
-    return start(all, mine, root, detail::elements_of<buffer_value_t<All>>(mine).size() * this->world().size());
+  template <lasting_buffer Input>
+  [[nodiscard]] request start(Input&& input, lasting_mutable_buffer_of<buffer_value_t<Input>> auto&& output,
+                              rank_type root) {
+    return start(input, output, root, detail::elements_of<buffer_value_t<Input>>(output).size() * this->world().size());
   }
   /// Starts the operation and returns its request; the memory must stay valid and untouched until it is complete.
-  template <lasting_buffer All>
-  [[nodiscard]] request start(All&& all, lasting_mutable_buffer_of<buffer_value_t<All>> auto&& mine, rank_type root,
-                              std::size_t total) {
-    using value = buffer_value_t<All>;
-    return this->launch(by(root), {sizeof(value)}, what<value>,
-                        memory<value>(elements(all), detail::elements_of<value>(mine), root, total), total);
+  template <lasting_buffer Input>
+  [[nodiscard]] request start(Input&& input, lasting_mutable_buffer_of<buffer_value_t<Input>> auto&& output,
+                              rank_type root, std::size_t total) {
+    using value = buffer_value_t<Input>;
+    return this->launch(operation_from(root), {sizeof(value)}, call_record<value>,
+                        memory<value>(elements(input), detail::elements_of<value>(output), root, total), total);
   }
 
   using calls::operator();
@@ -73,29 +74,29 @@ class scatter : public operator_base<op::scatter, Communicator, Topology>,
 
  private:
   template <class T>
-  static constexpr call what = make_call(operation_kind::scatter, element_name<T>(), "", Topology::name);
+  static constexpr call call_record = make_call(operation_kind::scatter, element_name<T>(), "", Topology::name);
 
-  [[nodiscard]] op::scatter by(rank_type root) const {
+  [[nodiscard]] op::scatter operation_from(rank_type root) const {
     detail::expect_root("scatter", root, this->world().size());
     return {root};
   }
   template <class T>
-  detail::memories memory(std::span<T const> all, std::span<T> mine, rank_type root, std::size_t total) const {
+  detail::memories memory(std::span<T const> input, std::span<T> output, rank_type root, std::size_t total) const {
     const rank_type n = this->world().size();
     const rank_type me = this->world().rank();
     const std::size_t begin = block_begin(total, n, me);
     detail::expect_block("scatter: the output", "`total`, the last argument, is that of all ranks' elements together",
-                         mine.size(), total, n, me);
-    detail::memories m{.output = detail::bytes_of(mine), .output_origin = begin};
+                         output.size(), total, n, me);
+    detail::memories result{.output = detail::bytes_of(output), .output_origin = begin};
     if (me == root) {
-      detail::expect_size("scatter: the input of the root, the elements of all ranks together,", all.size(), total,
+      detail::expect_size("scatter: the input of the root, the elements of all ranks together,", input.size(), total,
                           "; if ranks get different numbers, pass their sum as the last argument, `total`");
-      expects(detail::disjoint(all, mine) || mine.data() == all.data() + begin,
+      expects(detail::disjoint(input, output) || output.data() == input.data() + begin,
               "scatter: input and output overlap, so the output must begin at its place in the input, element ", begin,
               "; move it there, or use separate memory");
-      m.input = detail::bytes_of(all);
+      result.input = detail::bytes_of(input);
     }
-    return m;
+    return result;
   }
 };
 

@@ -53,31 +53,33 @@ class send : public operator_base<op::transfer, Communicator>,
 
   /// Runs the operation; returns when this rank's part is done and its memory may be reused.
   template <buffer Data>
-  void operator()(Data const& data, rank_type to) {
+  void operator()(Data const& data, rank_type receiver) {
     std::span<buffer_value_t<Data> const> const v = elements(data);
-    this->run(pair(to), {sizeof(v[0])}, what<buffer_value_t<Data>>, {.input = detail::bytes_of(v)}, v.size());
+    this->run(pair(receiver), {sizeof(v[0])}, call_record<buffer_value_t<Data>>, {.input = detail::bytes_of(v)},
+              v.size());
   }
   /// Starts the operation and returns its request; the memory must stay valid and untouched until it is complete.
   template <lasting_buffer Data>
-  [[nodiscard]] request start(Data&& data, rank_type to) {
+  [[nodiscard]] request start(Data&& data, rank_type receiver) {
     std::span<buffer_value_t<Data> const> const v = elements(data);
-    return this->launch(pair(to), {sizeof(v[0])}, what<buffer_value_t<Data>>, {.input = detail::bytes_of(v)}, v.size());
+    return this->launch(pair(receiver), {sizeof(v[0])}, call_record<buffer_value_t<Data>>,
+                        {.input = detail::bytes_of(v)}, v.size());
   }
 
   using calls::operator();
   using calls::start;
 
  private:
-  [[nodiscard]] op::transfer pair(rank_type to) const {
-    detail::expect_peer("send: the receiver", to, this->world().rank(), this->world().size());
-    return {this->world().rank(), to};
+  [[nodiscard]] op::transfer pair(rank_type receiver) const {
+    detail::expect_peer("send: the receiver", receiver, this->world().rank(), this->world().size());
+    return {this->world().rank(), receiver};
   }
   template <class T>
-  static constexpr call what = make_call(operation_kind::transfer, element_name<T>(), "", "");
+  static constexpr call call_record = make_call(operation_kind::transfer, element_name<T>(), "", "");
 };
 
 template <class C, class... Rest>
-send(C&&, Rest...) -> send<detail::connected<C, Rest...>>;
+send(C&&, Rest...) -> send<detail::connection_t<C, Rest...>>;
 
 /// Receives a message from one rank, which sends it with `send`.
 ///
@@ -104,15 +106,15 @@ class recv : public operator_base<op::transfer, Communicator>,
   explicit recv(Communicator& world) : base(world, {}, {1}) {}
 
   /// Runs the operation; returns when this rank's part is done and its memory may be reused.
-  void operator()(lasting_mutable_buffer auto&& data, rank_type from) {
+  void operator()(lasting_mutable_buffer auto&& data, rank_type sender) {
     auto const v = elements(data);
-    this->run(pair(from), {sizeof(v[0])}, what<buffer_value_t<decltype(data)>>, {.output = detail::bytes_of(v)},
-              v.size());
+    this->run(pair(sender), {sizeof(v[0])}, call_record<buffer_value_t<decltype(data)>>,
+              {.output = detail::bytes_of(v)}, v.size());
   }
   /// Starts the operation and returns its request; the memory must stay valid and untouched until it is complete.
-  [[nodiscard]] request start(lasting_mutable_buffer auto&& data, rank_type from) {
+  [[nodiscard]] request start(lasting_mutable_buffer auto&& data, rank_type sender) {
     auto const v = elements(data);
-    return this->launch(pair(from), {sizeof(v[0])}, what<buffer_value_t<decltype(data)>>,
+    return this->launch(pair(sender), {sizeof(v[0])}, call_record<buffer_value_t<decltype(data)>>,
                         {.output = detail::bytes_of(v)}, v.size());
   }
 
@@ -120,15 +122,15 @@ class recv : public operator_base<op::transfer, Communicator>,
   using calls::start;
 
  private:
-  [[nodiscard]] op::transfer pair(rank_type from) const {
-    detail::expect_peer("recv: the sender", from, this->world().rank(), this->world().size());
-    return {from, this->world().rank()};
+  [[nodiscard]] op::transfer pair(rank_type sender) const {
+    detail::expect_peer("recv: the sender", sender, this->world().rank(), this->world().size());
+    return {sender, this->world().rank()};
   }
   template <class T>
-  static constexpr call what = make_call(operation_kind::transfer, element_name<T>(), "", "");
+  static constexpr call call_record = make_call(operation_kind::transfer, element_name<T>(), "", "");
 };
 
 template <class C, class... Rest>
-recv(C&&, Rest...) -> recv<detail::connected<C, Rest...>>;
+recv(C&&, Rest...) -> recv<detail::connection_t<C, Rest...>>;
 
 }  // namespace tutti

@@ -31,25 +31,25 @@ struct split_wish {
 template <group Communicator>
 [[nodiscard]] group_rendezvous<Communicator> choose_sides(Communicator& parent, std::uint32_t colour,
                                                           std::int64_t key) {
-  std::vector<split_wish> all(parent.size());
-  split_wish const mine{key, colour, parent.rank()};
+  std::vector<split_wish> wishes(parent.size());
+  split_wish const wish{key, colour, parent.rank()};
   std::string name = parent.name() + "/" + std::to_string(detail::access::state(parent).flows.operations()) + ":" +
                      std::to_string(colour);
-  allgather{parent, doubling{}}(std::span(&mine, 1), all);
-  std::erase_if(all, [&](split_wish const& c) { return c.colour != colour; });
-  std::qsort(all.data(), all.size(), sizeof(split_wish), [](void const* left, void const* right) {
+  allgather{parent, doubling{}}(std::span(&wish, 1), wishes);
+  std::erase_if(wishes, [&](split_wish const& candidate) { return candidate.colour != colour; });
+  std::qsort(wishes.data(), wishes.size(), sizeof(split_wish), [](void const* left, void const* right) {
     split_wish const& a = *static_cast<split_wish const*>(left);
     split_wish const& b = *static_cast<split_wish const*>(right);
-    bool const before = a.key != b.key ? a.key < b.key : a.rank < b.rank;
-    return before ? -1 : 1;
+    bool const is_before = a.key != b.key ? a.key < b.key : a.rank < b.rank;
+    return is_before ? -1 : 1;
   });
   std::vector<rank_type> members;
   rank_type rank = 0;
-  for (split_wish const& c : all) {
-    if (c.rank == parent.rank()) {
+  for (split_wish const& candidate : wishes) {
+    if (candidate.rank == parent.rank()) {
       rank = static_cast<rank_type>(members.size());
     }
-    members.push_back(c.rank);
+    members.push_back(candidate.rank);
   }
   return {parent, std::move(members), rank, std::move(name)};
 }

@@ -35,8 +35,8 @@ class when_any {
   /// Waits for requests of several communicators.
   /// @pre at least one
   explicit when_any(std::vector<Communicator*> const& worlds) {
-    for (Communicator* const one : worlds) {
-      worlds_.push_back(one->alias());
+    for (Communicator* const world : worlds) {
+      worlds_.push_back(world->alias());
     }
     expects(!worlds_.empty(), "when_any: there must be 1 communicator or more, not 0; name those of the requests");
   }
@@ -51,44 +51,44 @@ class when_any {
   /// @throws precondition_error if no request is valid, or the limit is negative
   [[nodiscard]] std::size_t operator()(std::span<request> requests, std::size_t first = 0,
                                        duration limit = no_deadline) {
-    bool any = false;
-    for (request const& one : requests) {
-      any = any || one.valid();
+    bool has_valid = false;
+    for (request const& candidate : requests) {
+      has_valid = has_valid || candidate.valid();
     }
     static_cast<void>(detail::expect_deadline(limit));
-    expects(any, "when_any: none of the ", requests.size(), " requests is under way; start one first");
-    search at{requests, first, requests.size()};
-    detail::wait_target const one_ended{.of = &at,
-                                        .advance =
-                                            [](void* p) {
-                                              auto& s = *static_cast<search*>(p);
-                                              s.found = first_ended(s.among, s.first);
-                                              return s.found != s.among.size();
-                                            },
-                                        .detect_mismatch =
-                                            [](void* p) {
-                                              for (request& one : static_cast<search*>(p)->among) {
-                                                one.check_deadline();
-                                              }
-                                            },
-                                        .outlasts_faults = true};
-    for (Communicator& one : worlds_) {
-      detail::access::state(one).claim();  // this thread's waits advance them, too
+    expects(has_valid, "when_any: none of the ", requests.size(), " requests is under way; start one first");
+    search current_search{requests, first, requests.size()};
+    detail::wait_target const target{.object = &current_search,
+                                     .advance =
+                                         [](void* p) {
+                                           auto& state = *static_cast<search*>(p);
+                                           state.position = first_ended(state.requests, state.first);
+                                           return state.position != state.requests.size();
+                                         },
+                                     .detect_mismatch =
+                                         [](void* p) {
+                                           for (request& pending : static_cast<search*>(p)->requests) {
+                                             pending.check_deadline();
+                                           }
+                                         },
+                                     .outlasts_faults = true};
+    for (Communicator& member : worlds_) {
+      detail::access::state(member).claim();  // this thread's waits advance them, too
     }
     detail::rank_state& world = detail::access::state(worlds_.front());
     world.poll();
-    bool const yields = !world.any.waits_itself() && world.patience.yields(steady_now);
-    if (!one_ended.advance(&at) && !(yields && detail::wait_yielding(world, one_ended, false))) {
-      detail::wait_in_naps(world, one_ended, limit);
+    bool const yields = !world.transport.waits_itself() && world.wait_policy.yields(steady_now);
+    if (!target.advance(&current_search) && !(yields && detail::wait_yielding(world, target, false))) {
+      detail::wait_in_naps(world, target, limit);
     }
-    return at.found;
+    return current_search.position;
   }
 
  private:
   struct search {
-    std::span<request> among;
+    std::span<request> requests;
     std::size_t first;
-    std::size_t found;
+    std::size_t position;
   };
 
   static std::size_t first_ended(std::span<request const> requests, std::size_t first) {

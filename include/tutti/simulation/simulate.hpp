@@ -3,7 +3,7 @@
 
 #include <tutti/collective/communicator.hpp>
 #include <tutti/detail/core/fiber.hpp>
-#include <tutti/detail/core/owned.hpp>
+#include <tutti/detail/core/owner.hpp>
 #include <tutti/extend/outcome.hpp>
 #include <tutti/simulation/simulated.hpp>
 
@@ -136,13 +136,13 @@ class simulated_program {
 template <class F>
 [[nodiscard]] auto run_simulated(simulated_network const& net, rank_type n, F&& f, simulation_options const& options) {
   using program = simulated_program<std::remove_reference_t<F>>;
-  using programs = std::vector<owned<program>>;
+  using programs = std::vector<owner<program>>;
   simulator sim(net, n, options, /*carries=*/true);
   simulated_meeting meeting(sim);
   programs ranks;
   sim.set_yield(&ranks, [](void* driver, rank_type r) { (*static_cast<programs*>(driver))[r]->body().suspend(); });
   for (rank_type r = 0; r < n; ++r) {
-    ranks.push_back(owned<program>(new program(sim, meeting, r, f)));
+    ranks.push_back(owner<program>(new program(sim, meeting, r, f)));
     sim.processors().rest(r);
     sim.processors().wake(r);
   }

@@ -80,7 +80,7 @@ class simulated_rank {
 
   explicit simulated_rank(state& shared_state) noexcept : state_(shared_state) {}
 
-  [[nodiscard]] state& here() const noexcept { return state_; }
+  [[nodiscard]] state& get_state() const noexcept { return state_; }
 
   std::unique_ptr<state> owned_state_;  // empty in a name that `alias` returned
   state& state_;

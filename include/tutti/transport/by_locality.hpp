@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/detail/core/node_identity.hpp>
-#include <tutti/detail/core/owned.hpp>
+#include <tutti/detail/core/owner.hpp>
 #include <tutti/detail/locality/either_descriptor.hpp>
 #include <tutti/detail/locality/near_rendezvous.hpp>
 #include <tutti/extend/host_map.hpp>
@@ -225,7 +225,7 @@ class by_locality {
     share_fault();
   }
   /// Returns a descriptor that becomes readable when there may be work; poll once more, then sleep.
-  [[nodiscard]] int arm() { return bells_.either(near_->arm(), far_.arm()); }
+  [[nodiscard]] int arm() { return bells_.combine(near_->arm(), far_.arm()); }
   /// Undoes `arm`.
   void disarm() {
     near_->disarm();
@@ -313,9 +313,9 @@ class by_locality {
   }
 
   template <class M>
-  detail::owned<Near> open_near(M& meet, options const& o) {
+  detail::owner<Near> open_near(M& meet, options const& o) {
     detail::near_rendezvous<M> here(meet, hosts_);
-    return detail::owned<Near>(new Near(open_transport<Near>(here, o.within_host)));
+    return detail::owner<Near>(new Near(open_transport<Near>(here, o.within_host)));
   }
 
   template <class F>
@@ -356,7 +356,7 @@ class by_locality {
   host_map hosts_;
   std::vector<rank_type> near_ranks_;  ///< ranks in `near_`; no_rank for ranks of other hosts
   Far far_;
-  detail::owned<Near> near_;  ///< destroyed first, so that near ranks learn of the departure at once
+  detail::owner<Near> near_;  ///< destroyed first, so that near ranks learn of the departure at once
   detail::either_descriptor bells_;
   tutti::fault fault_{};
 };

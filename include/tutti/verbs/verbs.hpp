@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/owned.hpp>
+#include <tutti/detail/core/owner.hpp>
 #include <tutti/detail/shared_memory/shared_arena.hpp>
 #include <tutti/extend/expects.hpp>
 #include <tutti/extend/rendezvous.hpp>
@@ -50,7 +50,7 @@ class verbs {
     }
     std::string own_info;
     try {
-      edges_ = detail::owned<detail::verbs::edges>(
+      edges_ = detail::owner<detail::verbs::edges>(
           new detail::verbs::edges(o, detail::tcp::own_address(meet, {}), host, meet.rank(), meet.size()));
       own_info = edges_->text();
     } catch (error const& e) {
@@ -240,7 +240,7 @@ class verbs {
     }
   }
 
-  detail::owned<detail::verbs::edges> edges_;
+  detail::owner<detail::verbs::edges> edges_;
   intrusive_pointer<memory_source> memory_;
 };
 

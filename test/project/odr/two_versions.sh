@@ -27,7 +27,7 @@ grow extend/outcome.hpp 'class outcome '
 grow collective/communicator.hpp 'class communicator '
 grow collective/request.hpp 'class request '
 grow extend/error.hpp 'class error '
-grow detail/core/duties.hpp 'struct duty '
+grow detail/core/progress_list.hpp 'struct progress_entry '
 grow detail/communicator/rank_state.hpp 'struct rank_state '
 grow detail/engine/segment_runner.hpp 'class segment_runner '
 

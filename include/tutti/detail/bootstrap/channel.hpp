@@ -12,7 +12,7 @@ namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
 /// The kind of a frame. The numbers are part of the protocol.
 enum class bootstrap_frame_kind : std::uint32_t {
-  none,
+  invalid,
   hello,    ///< a member presents itself
   welcome,  ///< all members have joined
   text,     ///< one member's part of an exchange
@@ -25,7 +25,7 @@ enum class bootstrap_frame_kind : std::uint32_t {
 /// A frame of the bootstrap protocol: 16 bytes that say magic number, kind and length, then the payload. All numbers
 /// are little-endian.
 struct bootstrap_frame {
-  bootstrap_frame_kind kind = bootstrap_frame_kind::none;
+  bootstrap_frame_kind kind = bootstrap_frame_kind::invalid;
   std::string payload;
 };
 
@@ -42,35 +42,35 @@ class channel {
   void close() noexcept { socket_.reset(); }
 
   void queue(bootstrap_frame_kind kind, std::string_view payload);
-  [[nodiscard]] bool flushed() const noexcept { return written_ == out_.size(); }
+  [[nodiscard]] bool is_flushed() const noexcept { return written_bytes_ == output_.size(); }
 
   /// Writes as much as fits. Returns false if the connection is closed.
   bool flush() noexcept;
 
-  /// Reads available bytes. Returns `done` after `at_most` bytes, as there may be more, `open` if it read everything,
-  /// and `closed` if nothing more will come; `next` still returns frames that were read before.
-  io fill(std::size_t at_most = 1U << 16U);
+  /// Reads available bytes. Returns `complete` after `limit` bytes, as there may be more, `open` if it read everything,
+  /// and `hangup` if nothing more will come; `next` still returns frames that were read before.
+  io fill(std::size_t limit = 1U << 16U);
 
   /// The number of bytes that were read and that no frame has taken.
-  [[nodiscard]] std::size_t unread() const noexcept { return in_.size(); }
+  [[nodiscard]] std::size_t unread() const noexcept { return input_.size(); }
 
   /// The result of `next`.
-  enum class found { nothing, frame, foreign, too_long };
+  enum class parse_result { incomplete, frame, foreign, too_long };
 
   /// Takes the next frame out of the bytes that were read, if it is complete.
-  found next(bootstrap_frame& to, std::uint64_t limit);
+  parse_result next(bootstrap_frame& frame, std::uint64_t limit);
 
-  /// Writes all queued frames. Returns `done`, `closed` or `late`.
+  /// Writes all queued frames. Returns `complete`, `hangup` or `late`.
   io send(time_point deadline);
 
-  /// Waits for a frame. Returns `done`, `closed` or `late`; foreign bytes count as `closed`.
-  io receive(bootstrap_frame& to, std::uint64_t limit, time_point deadline);
+  /// Waits for a frame. Returns `complete`, `hangup` or `late`; foreign bytes count as `hangup`.
+  io receive(bootstrap_frame& frame, std::uint64_t limit, time_point deadline);
 
  private:
   descriptor socket_;
-  std::string in_;
-  std::string out_;
-  std::size_t written_ = 0;
+  std::string input_;
+  std::string output_;
+  std::size_t written_bytes_ = 0;
 };
 
 }  // namespace tutti::detail::bootstrap

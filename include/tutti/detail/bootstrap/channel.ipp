@@ -12,9 +12,9 @@ struct frame_head {
   static constexpr std::string_view magic = "tut1";
   static constexpr std::size_t size = 16;
 
-  static void put(std::string& to, std::uint64_t value, int bytes) {
+  static void append(std::string& text, std::uint64_t value, int bytes) {
     for (int i = 0; i < bytes; ++i) {
-      to += static_cast<char>(static_cast<unsigned char>(value >> (8 * i)));
+      text += static_cast<char>(static_cast<unsigned char>(value >> (8 * i)));
     }
   }
   [[nodiscard]] static std::uint64_t get(std::string_view bytes) noexcept {
@@ -27,73 +27,74 @@ struct frame_head {
 };
 
 TUTTI_DECL void channel::queue(bootstrap_frame_kind kind, std::string_view payload) {
-  out_.erase(0, std::exchange(written_, 0));
+  output_.erase(0, std::exchange(written_bytes_, 0));
   std::string head(frame_head::magic);
-  frame_head::put(head, static_cast<std::uint32_t>(kind), 4);
-  frame_head::put(head, payload.size(), 8);
-  out_.append(head).append(payload);
+  frame_head::append(head, static_cast<std::uint32_t>(kind), 4);
+  frame_head::append(head, payload.size(), 8);
+  output_.append(head).append(payload);
 }
 
 TUTTI_DECL bool channel::flush() noexcept {
-  moved const m = write_some(socket_.get(), bytes_of(std::string_view(out_).substr(written_)));
-  written_ += m.bytes;
-  return m.state != io::closed;
+  io_result const result = write_some(socket_.get(), bytes_of(std::string_view(output_).substr(written_bytes_)));
+  written_bytes_ += result.bytes;
+  return result.state != io::hangup;
 }
 
-TUTTI_DECL io channel::fill(std::size_t at_most) {
-  std::size_t const before = in_.size();
-  in_.resize(before + at_most);
-  moved const m = read_some(socket_.get(), {reinterpret_cast<std::byte*>(in_.data()) + before, at_most});
-  in_.resize(before + m.bytes);
-  return m.state;
+TUTTI_DECL io channel::fill(std::size_t limit) {
+  std::size_t const previous_size = input_.size();
+  input_.resize(previous_size + limit);
+  io_result const result =
+      read_some(socket_.get(), {reinterpret_cast<std::byte*>(input_.data()) + previous_size, limit});
+  input_.resize(previous_size + result.bytes);
+  return result.state;
 }
 
-TUTTI_DECL channel::found channel::next(bootstrap_frame& to, std::uint64_t limit) {
-  std::string_view const in = in_;
-  std::size_t const begun = in.size() < frame_head::magic.size() ? in.size() : frame_head::magic.size();
-  if (in.substr(0, begun) != frame_head::magic.substr(0, begun)) {
-    return found::foreign;
+TUTTI_DECL channel::parse_result channel::next(bootstrap_frame& frame, std::uint64_t limit) {
+  std::string_view const input = input_;
+  std::size_t const prefix_size = input.size() < frame_head::magic.size() ? input.size() : frame_head::magic.size();
+  if (input.substr(0, prefix_size) != frame_head::magic.substr(0, prefix_size)) {
+    return parse_result::foreign;
   }
-  if (in.size() < frame_head::size) {
-    return found::nothing;
+  if (input.size() < frame_head::size) {
+    return parse_result::incomplete;
   }
-  std::uint64_t const kind = frame_head::get(in.substr(4, 4));
-  std::uint64_t const length = frame_head::get(in.substr(8, 8));
+  std::uint64_t const kind = frame_head::get(input.substr(4, 4));
+  std::uint64_t const length = frame_head::get(input.substr(8, 8));
   if (kind == 0 || kind > static_cast<std::uint64_t>(bootstrap_frame_kind::refusal)) {
-    return found::foreign;
+    return parse_result::foreign;
   }
   if (length > limit) {
-    return found::too_long;
+    return parse_result::too_long;
   }
-  if (in.size() - frame_head::size < length) {
-    return found::nothing;
+  if (input.size() - frame_head::size < length) {
+    return parse_result::incomplete;
   }
-  to.kind = static_cast<bootstrap_frame_kind>(kind);
-  to.payload = in.substr(frame_head::size, static_cast<std::size_t>(length));
-  in_.erase(0, frame_head::size + to.payload.size());
-  return found::frame;
+  frame.kind = static_cast<bootstrap_frame_kind>(kind);
+  frame.payload = input.substr(frame_head::size, static_cast<std::size_t>(length));
+  input_.erase(0, frame_head::size + frame.payload.size());
+  return parse_result::frame;
 }
 
 TUTTI_DECL io channel::send(time_point deadline) {
-  io const state = write_all(socket_.get(), bytes_of(std::string_view(out_).substr(written_)), deadline);
-  written_ = 0;
-  out_ = {};
+  io const state = write_all(socket_.get(), bytes_of(std::string_view(output_).substr(written_bytes_)), deadline);
+  written_bytes_ = 0;
+  output_ = {};
   return state;
 }
 
-TUTTI_DECL io channel::receive(bootstrap_frame& to, std::uint64_t limit, time_point deadline) {
-  for (io got = io::open;;) {
-    found const f = next(to, limit);
-    if (f == found::frame) {
-      return io::done;
+TUTTI_DECL io channel::receive(bootstrap_frame& frame, std::uint64_t limit, time_point deadline) {
+  for (io state = io::open;;) {
+    parse_result const result = next(frame, limit);
+    if (result == parse_result::frame) {
+      return io::complete;
     }
-    if (f != found::nothing || got == io::closed) {
-      return io::closed;
+    if (result != parse_result::incomplete || state == io::hangup) {
+      return io::hangup;
     }
     if (!wait_ready(socket_.get(), POLLIN, deadline)) {
       return io::late;
     }
-    got = fill();
+    state = fill();
   }
 }
 

@@ -16,17 +16,20 @@ class child {
  public:
   child() noexcept = default;
   child(child&& other) noexcept
-      : pid_(std::exchange(other.pid_, -1)), status_(other.status_), over_(other.over_), known_(other.known_) {}
+      : pid_(std::exchange(other.pid_, -1)),
+        status_(other.status_),
+        is_over_(other.is_over_),
+        is_status_known_(other.is_status_known_) {}
   child& operator=(child&& other) noexcept {
     std::swap(pid_, other.pid_);
     std::swap(status_, other.status_);
-    std::swap(over_, other.over_);
-    std::swap(known_, other.known_);
+    std::swap(is_over_, other.is_over_);
+    std::swap(is_status_known_, other.is_status_known_);
     return *this;
   }
   ~child();
 
-  /// Forks. The child runs `body(descriptor)` with the descriptor `for_it`, the only one that it inherits, and then
+  /// Forks. The child runs `body(descriptor)` with the descriptor `child_end`, the only one that it inherits, and then
   /// ends at once without exit handlers and destructors: only its output to stdout and stderr is flushed. The child is
   /// killed when the calling thread ends, so that it cannot outlive its parent.
   ///
@@ -34,10 +37,13 @@ class child {
   /// waited for: another thread may hold one for long, that of stdin until somebody types.
   /// @throws error(failure::join) if the system gives no process
   template <class Body>
-  [[nodiscard]] static child start(descriptor for_it, Body&& body) {
+  [[nodiscard]] static child start(descriptor child_end, Body&& body) {
     return start(
-        std::move(for_it),
-        [](void* of, descriptor own) { (*static_cast<std::remove_reference_t<Body>*>(of))(std::move(own)); }, &body);
+        std::move(child_end),
+        [](void* object, descriptor socket) {
+          (*static_cast<std::remove_reference_t<Body>*>(object))(std::move(socket));
+        },
+        &body);
   }
 
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }
@@ -55,15 +61,15 @@ class child {
   [[nodiscard]] std::string end_text() const;
 
  private:
-  using body_call = void (*)(void* body, descriptor own);
+  using body_call = void (*)(void* body, descriptor child_end);
 
-  [[nodiscard]] static child start(descriptor for_it, body_call call, void* body);
-  [[noreturn]] static void run(pid_t parent, body_call call, void* body, descriptor own);
+  [[nodiscard]] static child start(descriptor child_end, body_call call, void* body);
+  [[noreturn]] static void run(pid_t parent, body_call call, void* body, descriptor child_end);
 
   pid_t pid_ = -1;
   int status_ = 0;
-  bool over_ = false;
-  bool known_ = false;  ///< the system has reported how the process ended
+  bool is_over_ = false;
+  bool is_status_known_ = false;  ///< the system has reported how the process ended
 };
 
 }  // namespace tutti::detail::bootstrap

@@ -12,9 +12,9 @@
 
 namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
-/// The contents of a file of at most `most` bytes. Returns nothing and sets errno if it cannot be read or is longer
+/// The contents of a file of at most `limit` bytes. Returns nothing and sets errno if it cannot be read or is longer
 /// (EFBIG).
-[[nodiscard]] TUTTI_DECL std::optional<std::string> read_file(std::string const& path, std::size_t most);
+[[nodiscard]] TUTTI_DECL std::optional<std::string> read_file(std::string const& path, std::size_t limit);
 
 /// A folder of the library's own, below a place that the user names, for small files that processes exchange. A file
 /// is visible with all of its contents or not at all.
@@ -39,8 +39,8 @@ class directory {
   void mark(std::string const& name) const noexcept;
 
   /// The contents of a file, if it exists.
-  /// @throws error(failure::join) if it is anything but a regular file of this user of at most `most` bytes
-  [[nodiscard]] std::optional<std::string> read(std::string const& name, std::size_t most) const;
+  /// @throws error(failure::join) if it is anything but a regular file of this user of at most `limit` bytes
+  [[nodiscard]] std::optional<std::string> read(std::string const& name, std::size_t limit) const;
 
   /// The names of the files that begin with `prefix`.
   [[nodiscard]] std::vector<std::string> list(std::string_view prefix) const;
@@ -51,12 +51,12 @@ class directory {
   void remove_if_empty() const noexcept;
 
  private:
-  [[nodiscard]] descriptor look() const noexcept;
+  [[nodiscard]] descriptor try_open() const noexcept;
   [[nodiscard]] descriptor open() const;
   [[nodiscard]] descriptor make() const;
   [[nodiscard]] bool store(descriptor file, std::string_view contents) const noexcept;
-  [[noreturn]] void fail(char const* what, int code) const;
-  [[noreturn]] void refuse(std::string const& path, std::string const& why, std::string const& remedy) const;
+  [[noreturn]] void fail(char const* action, int code) const;
+  [[noreturn]] void refuse(std::string const& path, std::string const& reason, std::string const& remedy) const;
 
   std::string place_;
   std::string name_;

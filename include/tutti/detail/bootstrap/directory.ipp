@@ -14,19 +14,19 @@
 
 namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
-/// Reads a file to its end. Returns nothing and sets errno on failure; EFBIG: it is longer than `most` bytes.
-TUTTI_DECL std::optional<std::string> read_to_end(descriptor const& file, std::size_t most) {
+/// Reads a file to its end. Returns nothing and sets errno on failure; EFBIG: it is longer than `limit` bytes.
+TUTTI_DECL std::optional<std::string> read_to_end(descriptor const& file, std::size_t limit) {
   std::string contents;
   for (;;) {
     char part[4096];
-    ssize_t const got = ::read(file.get(), part, sizeof part);
-    if (got > 0) {
-      contents.append(part, static_cast<std::size_t>(got));
-      if (contents.size() > most) {
+    ssize_t const byte_count = ::read(file.get(), part, sizeof part);
+    if (byte_count > 0) {
+      contents.append(part, static_cast<std::size_t>(byte_count));
+      if (contents.size() > limit) {
         errno = EFBIG;
         return std::nullopt;
       }
-    } else if (got == 0) {
+    } else if (byte_count == 0) {
       return contents;
     } else if (errno != EINTR) {
       return std::nullopt;
@@ -34,9 +34,9 @@ TUTTI_DECL std::optional<std::string> read_to_end(descriptor const& file, std::s
   }
 }
 
-TUTTI_DECL std::optional<std::string> read_file(std::string const& path, std::size_t most) {
-  descriptor const f([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); });
-  return f ? read_to_end(f, most) : std::nullopt;
+TUTTI_DECL std::optional<std::string> read_file(std::string const& path, std::size_t limit) {
+  descriptor const file([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); });
+  return file ? read_to_end(file, limit) : std::nullopt;
 }
 
 /// True if only this user may write in the folder.
@@ -50,19 +50,19 @@ TUTTI_DECL directory::directory(std::string place, std::string name)
     fail("cannot make", errno);
   }
   root_ = descriptor([&] { return ::open(place_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC); });
-  struct stat s {};
-  if (!root_ || ::fstat(root_.get(), &s) != 0) {
+  struct stat status {};
+  if (!root_ || ::fstat(root_.get(), &status) != 0) {
     fail("cannot use", errno);
   }
-  constexpr char const* other = "name a folder of your own, as TUTTI_STORE=file:PATH";
-  if (s.st_uid != ::geteuid() && s.st_uid != 0) {
-    refuse(place_, "it belongs to another user", other);
+  constexpr char const* remedy = "name a folder of your own, as TUTTI_STORE=file:PATH";
+  if (status.st_uid != ::geteuid() && status.st_uid != 0) {
+    refuse(place_, "it belongs to another user", remedy);
   }
   // In a folder with the sticky bit, such as /tmp, only the owner can rename or remove files of this user.
-  if ((s.st_mode & S_ISVTX) == 0 && (s.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+  if ((status.st_mode & S_ISVTX) == 0 && (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
     refuse(place_,
-           std::string((s.st_mode & S_IWOTH) != 0 ? "all users" : "the members of its group") + " may write there",
-           "remove that permission (chmod go-w '" + place_ + "'), or " + other);
+           std::string((status.st_mode & S_IWOTH) != 0 ? "all users" : "the members of its group") + " may write there",
+           "remove that permission (chmod go-w '" + place_ + "'), or " + remedy);
   }
   // A rank whose disk is full must notice it now, alone: it could not tell the others.
   std::string const probe = "probe." + self_;
@@ -100,29 +100,30 @@ TUTTI_DECL void directory::write(std::string const& name, std::string_view conte
 }
 
 TUTTI_DECL void directory::mark(std::string const& name) const noexcept {
-  descriptor const folder = look();
+  descriptor const folder = try_open();
   descriptor const file(
       [&] { return ::openat(folder.get(), name.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600); });
 }
 
-TUTTI_DECL std::optional<std::string> directory::read(std::string const& name, std::size_t most) const {
+TUTTI_DECL std::optional<std::string> directory::read(std::string const& name, std::size_t limit) const {
   descriptor const folder = open();
   if (!folder) {
     return std::nullopt;
   }
   descriptor const file(
       [&] { return ::openat(folder.get(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK); });
-  struct stat s {};
-  bool const foreign = file ? ::fstat(file.get(), &s) == 0 && (!S_ISREG(s.st_mode) || s.st_uid != ::geteuid())
-                            : errno == ELOOP || errno == ENXIO;
+  struct stat status {};
+  bool const foreign =
+      file ? ::fstat(file.get(), &status) == 0 && (!S_ISREG(status.st_mode) || status.st_uid != ::geteuid())
+           : errno == ELOOP || errno == ENXIO;
   if (!file && !foreign) {
     return std::nullopt;
   }
-  auto contents = foreign ? std::nullopt : read_to_end(file, most);
+  auto contents = foreign ? std::nullopt : read_to_end(file, limit);
   if (foreign || (!contents && errno == EFBIG)) {
     refuse(path() + "/" + name,
            foreign ? "it is a link, or not a regular file of this user"
-                   : "it is longer than " + std::to_string(most) + " bytes",
+                   : "it is longer than " + std::to_string(limit) + " bytes",
            "remove it, or name another folder, as TUTTI_STORE=file:PATH");
   }
   return contents;
@@ -131,32 +132,32 @@ TUTTI_DECL std::optional<std::string> directory::read(std::string const& name, s
 TUTTI_DECL std::vector<std::string> directory::list(std::string_view prefix) const {
   std::vector<std::string> names;
   descriptor folder = open();
-  if (DIR* const d = folder ? ::fdopendir(folder.get()) : nullptr; d != nullptr) {
+  if (DIR* const stream = folder ? ::fdopendir(folder.get()) : nullptr; stream != nullptr) {
     static_cast<void>(folder.release());  // closedir closes it
-    while (dirent const* const entry = ::readdir(d)) {
+    while (dirent const* const entry = ::readdir(stream)) {
       if (std::string_view const name = entry->d_name; name.starts_with(prefix) && name != "." && name != "..") {
         names.emplace_back(name);
       }
     }
-    ::closedir(d);
+    ::closedir(stream);
   }
   return names;
 }
 
 TUTTI_DECL void directory::remove(std::string const& name) const noexcept {
-  ::unlinkat(look().get(), name.c_str(), 0);
+  ::unlinkat(try_open().get(), name.c_str(), 0);
 }
 
 TUTTI_DECL void directory::remove_if_empty() const noexcept {
-  descriptor const folder = look();
-  struct stat s {};
-  if (folder && ::fstat(folder.get(), &s) == 0 && is_private(s)) {
+  descriptor const folder = try_open();
+  struct stat status {};
+  if (folder && ::fstat(folder.get(), &status) == 0 && is_private(status)) {
     ::unlinkat(root_.get(), name_.c_str(), AT_REMOVEDIR);
   }
 }
 
 /// Opens the folder, or returns none and sets errno. Others may remove and recreate it, so it is opened each time.
-TUTTI_DECL descriptor directory::look() const noexcept {
+TUTTI_DECL descriptor directory::try_open() const noexcept {
   return descriptor(
       [&] { return ::openat(root_.get(), name_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); });
 }
@@ -164,12 +165,12 @@ TUTTI_DECL descriptor directory::look() const noexcept {
 /// Opens the folder; returns none if it does not exist.
 /// @throws error(failure::join) if it is not safe
 TUTTI_DECL descriptor directory::open() const {
-  descriptor folder = look();
-  struct stat s {};
-  if (folder ? ::fstat(folder.get(), &s) != 0 : errno != ENOENT && errno != ELOOP && errno != ENOTDIR) {
+  descriptor folder = try_open();
+  struct stat status {};
+  if (folder ? ::fstat(folder.get(), &status) != 0 : errno != ENOENT && errno != ELOOP && errno != ENOTDIR) {
     fail("cannot use a folder in", errno);
   }
-  bool const foreign = folder ? !is_private(s) : errno == ELOOP || errno == ENOTDIR;
+  bool const foreign = folder ? !is_private(status) : errno == ELOOP || errno == ENOTDIR;
   if (foreign) {
     refuse(path(), "it is not a folder that this user alone may write",
            "remove it, or name another place, as TUTTI_STORE=file:PATH");
@@ -198,13 +199,13 @@ TUTTI_DECL bool directory::store(descriptor file, std::string_view contents) con
   return ::close(file.release()) == 0 || errno == EINTR;  // EINTR closes the file, too
 }
 
-TUTTI_DECL void directory::fail(char const* what, int code) const {
-  throw error(failure::join, std::string(what) + " the directory '" + place_ + "' of the rendezvous: " +
+TUTTI_DECL void directory::fail(char const* action, int code) const {
+  throw error(failure::join, std::string(action) + " the directory '" + place_ + "' of the rendezvous: " +
                                  describe_write_error(code) + "; name another one, as TUTTI_STORE=file:PATH");
 }
 
-TUTTI_DECL void directory::refuse(std::string const& path, std::string const& why, std::string const& remedy) const {
-  throw error(failure::join, "'" + path + "' is not safe to meet in: " + why + "; " + remedy);
+TUTTI_DECL void directory::refuse(std::string const& path, std::string const& reason, std::string const& remedy) const {
+  throw error(failure::join, "'" + path + "' is not safe to meet in: " + reason + "; " + remedy);
 }
 
 }  // namespace tutti::detail::bootstrap

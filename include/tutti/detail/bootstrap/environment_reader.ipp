@@ -24,18 +24,18 @@ class environment_reader {
 
   /// @throws error(failure::join) that names the variable that is wrong or missing
   [[nodiscard]] TUTTI_COLD environment read() {
-    environment e;
-    find_ranks(e);
-    find_job(e);
+    environment settings;
+    find_ranks(settings);
+    find_job(settings);
     auto const seconds = get("TUTTI_TIMEOUT");
     if (seconds) {
-      e.patience = std::chrono::milliseconds(milliseconds("TUTTI_TIMEOUT", *seconds));
+      settings.patience = std::chrono::milliseconds(milliseconds("TUTTI_TIMEOUT", *seconds));
     }
-    e.network_interface = get("TUTTI_INTERFACE").value_or("");
-    e.node = get("TUTTI_NODE").value_or("");
-    find_place(e);
-    require_job(e);
-    return e;
+    settings.network_interface = get("TUTTI_INTERFACE").value_or("");
+    settings.node = get("TUTTI_NODE").value_or("");
+    find_place(settings);
+    require_job(settings);
+    return settings;
   }
 
  private:
@@ -56,50 +56,50 @@ class environment_reader {
       {"Slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", "SLURM_LOCALID", nullptr},
   };
 
-  TUTTI_COLD void find_ranks(environment& e) {
+  TUTTI_COLD void find_ranks(environment& settings) {
     std::string incomplete;
     auto const hosts = get("TUTTI_HOSTS");
-    for (launcher const& l : launchers) {
-      bool const ours = &l == launchers;
+    for (launcher const& entry : launchers) {
+      bool const is_tutti = &entry == launchers;
       // A batch script has Slurm's variables but is no rank; only a step is.
-      if (l.name == std::string_view("Slurm") && !get("SLURM_STEP_ID") && !get("SLURM_STEPID")) {
+      if (entry.name == std::string_view("Slurm") && !get("SLURM_STEP_ID") && !get("SLURM_STEPID")) {
         continue;
       }
-      char const* const size_name = l.size_too != nullptr && !get(l.size) ? l.size_too : l.size;
-      auto const rank = ours ? own_rank() : get(l.rank);
+      char const* const size_name = entry.size_too != nullptr && !get(entry.size) ? entry.size_too : entry.size;
+      auto const rank = is_tutti ? own_rank() : get(entry.rank);
       auto const size = get(size_name);
-      if (ours && hosts) {
-        e.launcher = l.name;
-        use_hosts(e, *hosts, rank, size);
+      if (is_tutti && hosts) {
+        settings.launcher = entry.name;
+        use_hosts(settings, *hosts, rank, size);
       } else if (!rank && !size) {
         continue;
       } else if (!rank || !size) {
-        std::string const text = std::string(rank ? l.rank : size_name) + "=" + *(rank ? rank : size) +
-                                 " is set, but " + (rank ? size_name : l.rank) + " is not";
-        if (ours) {
+        std::string const text = std::string(rank ? entry.rank : size_name) + "=" + *(rank ? rank : size) +
+                                 " is set, but " + (rank ? size_name : entry.rank) + " is not";
+        if (is_tutti) {
           fail(text + "; set both");
         }
         incomplete = incomplete.empty() ? text : incomplete;  // other programs may have set such names
         continue;
       } else {
-        e.launcher = l.name;
-        e.size = number(size_name, *size);
-        e.rank = number(l.rank, *rank);
-        if (e.size == 0) {
+        settings.launcher = entry.name;
+        settings.size = number(size_name, *size);
+        settings.rank = number(entry.rank, *rank);
+        if (settings.size == 0) {
           fail(std::string(size_name) + "=0: a world has at least one rank; set it to the number of ranks");
         }
-        if (e.rank >= e.size) {
-          fail(std::string(l.rank) + "=" + *rank + " must be below " + size_name + "=" + *size +
+        if (settings.rank >= settings.size) {
+          fail(std::string(entry.rank) + "=" + *rank + " must be below " + size_name + "=" + *size +
                "; ranks are counted from 0");
         }
       }
-      find_local(e, l);
+      find_local(settings, entry);
       return;
     }
     if (!incomplete.empty()) {
       fail(incomplete + "; set both, or TUTTI_RANK and TUTTI_SIZE");
     }
-    advise_batch(e);
+    advise_batch(settings);
   }
 
   /// TUTTI_RANK; the value `hostname` stands for the number at the end of the host's name.
@@ -118,93 +118,95 @@ class environment_reader {
   }
 
   /// A batch script of several tasks runs once: its programs are ranks only if srun starts them.
-  TUTTI_COLD void advise_batch(environment& e) const {
+  TUTTI_COLD void advise_batch(environment& settings) const {
     auto const tasks = get("SLURM_NTASKS");
     if (get("SLURM_JOB_ID") && tasks && *tasks != "1") {
-      e.advice = "a world of one in a Slurm job of SLURM_NTASKS=" + *tasks +
-                 " tasks: to start a rank for each, run the program by srun";
+      settings.advice = "a world of one in a Slurm job of SLURM_NTASKS=" + *tasks +
+                        " tasks: to start a rank for each, run the program by srun";
     }
   }
 
-  TUTTI_COLD void find_local(environment& e, launcher const& l) {
-    if (auto const local = get(l.local_rank)) {
-      e.local_rank = number(l.local_rank, *local);
+  TUTTI_COLD void find_local(environment& settings, launcher const& entry) {
+    if (auto const local = get(entry.local_rank)) {
+      settings.local_rank = number(entry.local_rank, *local);
     }
-    if (auto const local = l.local_size != nullptr ? get(l.local_size) : std::nullopt) {
-      e.local_size = number(l.local_size, *local);
-    } else if (get("SLURM_STEP_NUM_NODES") == "1" && l.local_size == nullptr) {
-      e.local_size = e.size;
+    if (auto const local = entry.local_size != nullptr ? get(entry.local_size) : std::nullopt) {
+      settings.local_size = number(entry.local_size, *local);
+    } else if (get("SLURM_STEP_NUM_NODES") == "1" && entry.local_size == nullptr) {
+      settings.local_size = settings.size;
     }
-    if (e.local_size > e.size) {
-      fail(std::string(l.local_size) + "=" + std::to_string(e.local_size) + " is more than the size of the world, " +
-           std::to_string(e.size) + "; set TUTTI_RANK and TUTTI_SIZE by hand if the launcher is wrong");
+    if (settings.local_size > settings.size) {
+      fail(std::string(entry.local_size) + "=" + std::to_string(settings.local_size) +
+           " is more than the size of the world, " + std::to_string(settings.size) +
+           "; set TUTTI_RANK and TUTTI_SIZE by hand if the launcher is wrong");
     }
-    if (e.local_rank != no_rank && e.local_rank >= (e.local_size != 0 ? e.local_size : e.size)) {
-      fail(std::string(l.local_rank) + "=" + std::to_string(e.local_rank) +
+    if (settings.local_rank != no_rank &&
+        settings.local_rank >= (settings.local_size != 0 ? settings.local_size : settings.size)) {
+      fail(std::string(entry.local_rank) + "=" + std::to_string(settings.local_rank) +
            " must be below the number of ranks on this host, " +
-           std::to_string(e.local_size != 0 ? e.local_size : e.size));
+           std::to_string(settings.local_size != 0 ? settings.local_size : settings.size));
     }
   }
 
-  TUTTI_COLD void use_hosts(environment& e, std::string const& text, std::optional<std::string> const& rank,
+  TUTTI_COLD void use_hosts(environment& settings, std::string const& text, std::optional<std::string> const& rank,
                             std::optional<std::string> const& size) {
     constexpr std::string_view file = "file:";
     host_list const hosts =
         text.starts_with(file) ? read_hosts(text.substr(file.size())) : host_list(text, "TUTTI_HOSTS");
-    e.size = hosts.size();
-    if (size && number("TUTTI_SIZE", *size) != e.size) {
-      fail("TUTTI_SIZE=" + *size + ", but TUTTI_HOSTS names " + std::to_string(e.size) +
+    settings.size = hosts.size();
+    if (size && number("TUTTI_SIZE", *size) != settings.size) {
+      fail("TUTTI_SIZE=" + *size + ", but TUTTI_HOSTS names " + std::to_string(settings.size) +
            "; leave TUTTI_SIZE unset, or make both agree");
     }
-    e.rank = rank ? number("TUTTI_RANK", *rank) : hosts.find_self();
-    if (e.rank >= e.size) {
-      fail("TUTTI_RANK=" + *rank + " must be below the " + std::to_string(e.size) +
+    settings.rank = rank ? number("TUTTI_RANK", *rank) : hosts.find_self();
+    if (settings.rank >= settings.size) {
+      fail("TUTTI_RANK=" + *rank + " must be below the " + std::to_string(settings.size) +
            " that TUTTI_HOSTS names; ranks are counted from 0");
     }
-    e.role = hosts[e.rank].role;
-    e.master = hosts.master();
+    settings.role = hosts[settings.rank].role;
+    settings.master = hosts.master();
   }
 
   /// The name that distinguishes the ranks of this job from those of other jobs that may meet at the same place: the
   /// user's, or a value that the launcher gives to exactly its own ranks. A process id is not enough: it is unique
   /// only within one PID namespace of a running system.
-  TUTTI_COLD void find_job(environment& e) const {
+  TUTTI_COLD void find_job(environment& settings) const {
     auto const value = [this](char const* name) { return get(name).value_or(""); };
-    bool const one_host = e.local_size == e.size;
+    bool const one_host = settings.local_size == settings.size;
     if (auto const job = get("TUTTI_JOB")) {
-      e.job = *job;
-    } else if (e.launcher == "torchrun") {
+      settings.job = *job;
+    } else if (settings.launcher == "torchrun") {
       // Restarted workers form another world; the agent numbers the attempts. Without --rdzv-id torchrun calls every
       // job "none".
       std::string const id = value("TORCHELASTIC_RUN_ID");
-      e.job = id == "none" ? name_by_parent(e) : id;
-      if (auto const attempt = get("TORCHELASTIC_RESTART_COUNT"); attempt && !e.job.empty()) {
-        e.job += "." + *attempt;
+      settings.job = id == "none" ? name_by_parent(settings) : id;
+      if (auto const attempt = get("TORCHELASTIC_RESTART_COUNT"); attempt && !settings.job.empty()) {
+        settings.job += "." + *attempt;
       }
-    } else if (e.launcher == "Open MPI") {
+    } else if (settings.launcher == "Open MPI") {
       auto const name = get("PMIX_NAMESPACE");
-      e.job = name ? *name : value("OMPI_MCA_ess_base_jobid");
+      settings.job = name ? *name : value("OMPI_MCA_ess_base_jobid");
       // The name consists of mpirun's host and process; the key is random for each mpirun.
       auto const key = get("OMPI_MCA_orte_precondition_transports");
       std::string const space = key ? *key : one_host ? process_space() : "";
-      e.job = e.job.empty() || space.empty() ? "" : e.job + " " + space;
-    } else if (e.launcher == "MPICH" && get("MPI_LOCALNRANKS")) {
-      e.job = name_by_parent(e);
-    } else if (e.launcher == "Slurm" || (e.launcher == "MPICH" && get("SLURM_STEP_ID"))) {
+      settings.job = settings.job.empty() || space.empty() ? "" : settings.job + " " + space;
+    } else if (settings.launcher == "MPICH" && get("MPI_LOCALNRANKS")) {
+      settings.job = name_by_parent(settings);
+    } else if (settings.launcher == "Slurm" || (settings.launcher == "MPICH" && get("SLURM_STEP_ID"))) {
       auto const step = get("SLURM_STEP_ID");
       auto const cluster = get("SLURM_CLUSTER_NAME");
       auto const restart = get("SLURM_RESTART_COUNT");
-      e.job = (cluster ? *cluster + "." : "") + value("SLURM_JOB_ID") + "." + (step ? *step : value("SLURM_STEPID")) +
-              (restart ? "." + *restart : "");
+      settings.job = (cluster ? *cluster + "." : "") + value("SLURM_JOB_ID") + "." +
+                     (step ? *step : value("SLURM_STEPID")) + (restart ? "." + *restart : "");
     }
   }
 
   /// The process that started all ranks if they share a host, else nothing. It outlives them. The id 1 means that a
   /// process was orphaned, and 0 a parent in another namespace.
-  [[nodiscard]] std::string name_by_parent(environment const& e) const {
+  [[nodiscard]] std::string name_by_parent(environment const& settings) const {
     std::string const space = process_space();
-    bool const known = e.local_size == e.size && parent_ > 1 && !space.empty();
-    return known ? "parent " + std::to_string(parent_) + " " + space : "";
+    bool const is_unique = settings.local_size == settings.size && parent_ > 1 && !space.empty();
+    return is_unique ? "parent " + std::to_string(parent_) + " " + space : "";
   }
 
   /// The running system and its PID namespace, in which a process id is unique at any one time. Empty if unknown.
@@ -219,70 +221,70 @@ class environment_reader {
 
   /// Ranks of two jobs that meet at one place cannot be told apart without a name: both worlds would be completed by
   /// each other's ranks, and both sums wrong.
-  TUTTI_COLD static void require_job(environment const& e) {
-    if (e.size > 1 && e.job.empty()) {
-      fail("nothing tells the ranks of this job from those of another job at the same place (" + e.launcher +
-           " gives the job no name" + (e.launcher == "torchrun" ? "; torchrun --rdzv-id=run-7 does" : "") +
+  TUTTI_COLD static void require_job(environment const& settings) {
+    if (settings.size > 1 && settings.job.empty()) {
+      fail("nothing tells the ranks of this job from those of another job at the same place (" + settings.launcher +
+           " gives the job no name" + (settings.launcher == "torchrun" ? "; torchrun --rdzv-id=run-7 does" : "") +
            "): set TUTTI_JOB to one name on all ranks of a job, and to another name for each job, as TUTTI_JOB=run-7");
     }
   }
 
   /// Sets the meeting place: the user's, else the launcher's, else files if all ranks share this host.
-  TUTTI_COLD void find_place(environment& e) {
+  TUTTI_COLD void find_place(environment& settings) {
     auto const store = get("TUTTI_STORE");
     if (store && store->starts_with("file:") && store->size() > 5) {
-      e.directory = store->substr(5);
-      e.master = {};
+      settings.directory = store->substr(5);
+      settings.master = {};
       return;
     }
     if (store && *store != "tcp") {
       fail("TUTTI_STORE=" + *store + " must be tcp or file:PATH");
     }
-    auto const own = get("TUTTI_MASTER_ADDR");
-    auto const torch = e.launcher == "torchrun" ? get("MASTER_ADDR") : std::nullopt;
-    if (own || torch) {
-      e.master.host = own ? host("TUTTI_MASTER_ADDR", *own) : host("MASTER_ADDR", *torch);
+    auto const host_name = get("TUTTI_MASTER_ADDR");
+    auto const torch = settings.launcher == "torchrun" ? get("MASTER_ADDR") : std::nullopt;
+    if (host_name || torch) {
+      settings.master.host = host_name ? host("TUTTI_MASTER_ADDR", *host_name) : host("MASTER_ADDR", *torch);
     }
-    find_port(e);
-    if (!e.master.host.empty() || e.size == 1) {
+    find_port(settings);
+    if (!settings.master.host.empty() || settings.size == 1) {
       return;
     }
-    if (e.local_size == e.size && !store) {
-      e.directory = get("TMPDIR").value_or("/tmp");
+    if (settings.local_size == settings.size && !store) {
+      settings.directory = get("TMPDIR").value_or("/tmp");
       return;
     }
-    find_slurm_node(e);
-    if (e.master.host.empty()) {
-      fail("no address of rank 0 is known (" + e.launcher +
+    find_slurm_node(settings);
+    if (settings.master.host.empty()) {
+      fail("no address of rank 0 is known (" + settings.launcher +
            " gives none): set TUTTI_MASTER_ADDR to the name of its host");
     }
   }
 
-  TUTTI_COLD void find_port(environment& e) {
+  TUTTI_COLD void find_port(environment& settings) {
     if (auto const port = get("TUTTI_MASTER_PORT")) {
-      e.master.port = port_number("TUTTI_MASTER_PORT", *port);
-    } else if (auto const torch = get("MASTER_PORT"); torch && e.launcher == "torchrun") {
-      e.master.port = port_number("MASTER_PORT", *torch);
+      settings.master.port = port_number("TUTTI_MASTER_PORT", *port);
+    } else if (auto const torch = get("MASTER_PORT"); torch && settings.launcher == "torchrun") {
+      settings.master.port = port_number("MASTER_PORT", *torch);
       if (get("TORCHELASTIC_USE_AGENT_STORE") == "True") {
-        if (e.master.port == 65535) {
+        if (settings.master.port == 65535) {
           fail("MASTER_PORT=65535 is used by torchrun, and there is no higher port: set TUTTI_MASTER_PORT");
         }
-        ++e.master.port;  // the agent itself listens at MASTER_PORT
+        ++settings.master.port;  // the agent itself listens at MASTER_PORT
       }
-    } else if (e.master.port == 0) {
+    } else if (settings.master.port == 0) {
       // Below the ephemeral ports, and likely a different port for each job.
-      e.master.port = static_cast<std::uint16_t>(12000 + hash(e.job) % 17000);
+      settings.master.port = static_cast<std::uint16_t>(12000 + hash(settings.job) % 17000);
     }
   }
 
-  TUTTI_COLD void find_slurm_node(environment& e) {
+  TUTTI_COLD void find_slurm_node(environment& settings) {
     for (char const* const name : {"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST", "SLURM_NODELIST"}) {
       if (auto const list = get(name)) {
         auto const first = first_node(*list);
         if (!first) {
           fail(std::string(name) + "=" + *list + " is not a list of up to 65536 nodes: set TUTTI_MASTER_ADDR");
         }
-        e.master.host = *first;
+        settings.master.host = *first;
         return;
       }
     }
@@ -290,8 +292,9 @@ class environment_reader {
 
   /// The value of a variable, unless it is unset or empty.
   [[nodiscard]] TUTTI_COLD std::optional<std::string> get(std::string_view name) const {
-    for (char const* const* v = variables_; v != nullptr && *v != nullptr; ++v) {
-      if (std::string_view const text = *v; text.starts_with(name) && text.substr(name.size()).starts_with('=')) {
+    for (char const* const* variable = variables_; variable != nullptr && *variable != nullptr; ++variable) {
+      if (std::string_view const text = *variable;
+          text.starts_with(name) && text.substr(name.size()).starts_with('=')) {
         std::string_view const value = text.substr(name.size() + 1);
         return value.empty() ? std::nullopt : std::optional<std::string>(value);
       }
@@ -299,7 +302,7 @@ class environment_reader {
     return std::nullopt;
   }
 
-  [[noreturn]] static void fail(std::string const& what) { throw error(failure::join, "the environment: " + what); }
+  [[noreturn]] static void fail(std::string const& text) { throw error(failure::join, "the environment: " + text); }
 
   [[nodiscard]] TUTTI_COLD static rank_type number(char const* name, std::string const& text) {
     if (rank_type value = 0; read_number(text, value) && value < 0xffffffU) {
@@ -310,11 +313,11 @@ class environment_reader {
 
   /// The name or number of a host, without brackets.
   [[nodiscard]] TUTTI_COLD static std::string host(char const* name, std::string const& text) {
-    if (host_port both; net::parse(text, both)) {
+    if (host_port endpoint; net::parse(text, endpoint)) {
       fail(std::string(name) + "=" + text + " contains a port: set TUTTI_MASTER_PORT to the port");
     }
-    bool const bracketed = text.size() > 2 && text.front() == '[' && text.back() == ']';
-    return bracketed ? text.substr(1, text.size() - 2) : text;
+    bool const has_brackets = text.size() > 2 && text.front() == '[' && text.back() == ']';
+    return has_brackets ? text.substr(1, text.size() - 2) : text;
   }
 
   [[nodiscard]] TUTTI_COLD static std::uint16_t port_number(char const* name, std::string const& text) {

@@ -3,7 +3,7 @@
 
 #include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/bootstrap/membership.hpp>
-#include <tutti/detail/core/owned.hpp>
+#include <tutti/detail/core/owner.hpp>
 
 #include <string>
 #include <string_view>
@@ -46,16 +46,16 @@ class file_rendezvous {
   [[nodiscard]] std::string local_host() const;
 
   /// The first 64 hellos that rank 0 has refused, with reasons.
-  [[nodiscard]] std::vector<std::string> refused() const;
+  [[nodiscard]] std::vector<std::string> refusals() const;
 
-  std::vector<std::string> exchange(std::string_view mine);
+  std::vector<std::string> exchange(std::string_view text);
 
  private:
   class meeting;
 
   rank_type rank_;
   rank_type size_;
-  owned<meeting> meeting_;
+  owner<meeting> meeting_;
 };
 
 }  // namespace tutti::detail::bootstrap

@@ -36,9 +36,9 @@ TUTTI_DECL std::string_view number_in_name(std::string_view name) noexcept {
   auto const dot = name.find('.');
   std::string_view const kind = name.substr(0, dot);
   std::string_view const rest = dot == name.npos ? std::string_view() : name.substr(dot + 1);
-  for (std::string_view const known :
+  for (std::string_view const candidate :
        {"hello", "welcome", "refusal", "text", "table", "failure", "bye", "unwritten", "draft", "probe"}) {
-    if (kind == known && rest.size() >= digits && rest.find_first_not_of("0123456789abcdef.") == rest.npos &&
+    if (kind == candidate && rest.size() >= digits && rest.find_first_not_of("0123456789abcdef.") == rest.npos &&
         rest.substr(0, rest.find('.')).size() == digits) {
       return rest.substr(0, digits);
     }
@@ -50,9 +50,9 @@ class file_rendezvous::meeting {
  public:
   TUTTI_COLD meeting(std::string place, membership const& me)
       : me_(with_finite_patience(me)),
-        at_(std::move(place), meeting_folder(me.job)),
+        folder_(std::move(place), meeting_folder(me.job)),
         self_(net::draw_nonce()),
-        roll_(me.size, "'" + at_.path() + "'") {
+        roll_(me.size, "'" + folder_.path() + "'") {
     if (me.rank == 0) {
       open();
     } else {
@@ -70,35 +70,35 @@ class file_rendezvous::meeting {
       if (me_.rank == 0) {
         close();
       }
-      at_.mark("bye." + session_ + "." + std::to_string(me_.rank));
-      if (at_.list("bye." + session_ + ".").size() == me_.size) {
+      folder_.mark("bye." + session_ + "." + std::to_string(me_.rank));
+      if (folder_.list("bye." + session_ + ".").size() == me_.size) {
         sweep([this](std::string_view session) { return session == session_; });
-        at_.remove_if_empty();
+        folder_.remove_if_empty();
       }
     } catch (...) {  // a destructor must not fail; the next meeting of this job sweeps leftovers
     }
   }
 
   /// The first 64 hellos that rank 0 has refused, with reasons.
-  [[nodiscard]] std::vector<std::string> const& refused() const noexcept { return refused_; }
+  [[nodiscard]] std::vector<std::string> const& refusals() const noexcept { return refusals_; }
 
-  TUTTI_COLD std::vector<std::string> exchange(std::string_view mine) {
+  TUTTI_COLD std::vector<std::string> exchange(std::string_view text) {
     std::string const round = session_ + "." + std::to_string(round_++);
-    return me_.rank == 0 ? collect(round, mine) : contribute(round, mine);
+    return me_.rank == 0 ? collect(round, text) : contribute(round, text);
   }
 
  private:
   static constexpr duration grace = std::chrono::seconds(5);   ///< rank 0 decides first
   static constexpr duration moment = std::chrono::seconds(1);  ///< time in which latecomers are told of the failure
-  static constexpr std::size_t most_words = 1U << 16U;         ///< bytes of one rank's hello
-  static constexpr std::size_t most_table = 1U << 28U;         ///< bytes of rank 0's table for all
+  static constexpr std::size_t hello_limit = 1U << 16U;        ///< bytes of one rank's hello
+  static constexpr std::size_t table_limit = 1U << 28U;        ///< bytes of rank 0's table for all
 
-  /// Calls `look` until it returns true. Returns false at the deadline, which `look` may move.
-  template <class Look>
-  TUTTI_COLD static bool wait_for(time_point& deadline, Look&& look) {
+  /// Calls `check` until it returns true. Returns false at the deadline, which `check` may move.
+  template <class Check>
+  TUTTI_COLD static bool wait_for(time_point& deadline, Check&& check) {
     constexpr duration longest = std::chrono::milliseconds(50);
     for (duration pause = std::chrono::milliseconds(1);; pause = (std::min)(2 * pause, longest)) {
-      if (look()) {
+      if (check()) {
         return true;
       }
       duration const left = deadline - steady_now();
@@ -110,8 +110,8 @@ class file_rendezvous::meeting {
   }
 
   static bool contains(std::vector<std::string> const& names, std::string_view name) noexcept {
-    for (std::string const& one : names) {
-      if (one == name) {
+    for (std::string const& candidate : names) {
+      if (candidate == name) {
         return true;
       }
     }
@@ -119,11 +119,11 @@ class file_rendezvous::meeting {
   }
 
   /// Removes files of meetings by the number in their names. All other files in the folder stay.
-  template <class Which>
-  TUTTI_COLD void sweep(Which&& which) const {
-    for (std::string const& name : at_.list("")) {
-      if (std::string_view const number = number_in_name(name); !number.empty() && which(number)) {
-        at_.remove(name);
+  template <class Predicate>
+  TUTTI_COLD void sweep(Predicate&& predicate) const {
+    for (std::string const& name : folder_.list("")) {
+      if (std::string_view const number = number_in_name(name); !number.empty() && predicate(number)) {
+        folder_.remove(name);
       }
     }
   }
@@ -133,35 +133,35 @@ class file_rendezvous::meeting {
   /// Members of a meeting that was complete say bye at their end instead.
   TUTTI_COLD void leave_nothing(std::string const& session) const noexcept {
     try {
-      if (!session.empty() && read_open().nonce != session && at_.list("hello." + session + ".").empty() &&
-          at_.list("welcome." + session).empty()) {
+      if (!session.empty() && read_open().nonce != session && folder_.list("hello." + session + ".").empty() &&
+          folder_.list("welcome." + session).empty()) {
         sweep([&](std::string_view number) { return number == session; });
       }
     } catch (...) {  // the next meeting of this job sweeps leftovers
     }
-    at_.remove_if_empty();
+    folder_.remove_if_empty();
   }
 
   /// Writes a file of a session. On failure an empty file tells the other ranks at once.
   TUTTI_COLD void write(std::string const& session, std::string const& name, std::string_view contents) {
     try {
-      at_.write(name, contents);
+      folder_.write(name, contents);
     } catch (error const& e) {
-      at_.mark("unwritten." + session + "." + std::to_string(me_.rank));
+      folder_.mark("unwritten." + session + "." + std::to_string(me_.rank));
       throw error(e.kind(), "rank " + std::to_string(me_.rank) + " " + e.what()).set_ranks(me_.rank, {me_.rank});
     }
   }
 
   /// @throws error(failure::join) if a rank of this session could not write, or rank 0 could not even open a session
   TUTTI_COLD void check_written(std::string const& session, std::vector<std::string> const& earlier = {}) const {
-    for (std::string const& name : at_.list("unwritten." + session + (session.empty() ? "" : "."))) {
+    for (std::string const& name : folder_.list("unwritten." + session + (session.empty() ? "" : "."))) {
       rank_type rank = 0;
       for (char const digit : name.substr(name.rfind('.') + 1)) {
         rank = rank * 10 + static_cast<rank_type>(digit - '0');
       }
       if (rank < (session.empty() ? rank_type{1} : me_.size) && rank != me_.rank && !contains(earlier, name)) {
         throw error(failure::join, "the world did not come together: rank " + std::to_string(rank) +
-                                       " cannot write to '" + at_.path() +
+                                       " cannot write to '" + folder_.path() +
                                        "'; see the error of that rank (a full disk, a quota, ulimit -f)")
             .set_ranks(me_.rank, {rank});
       }
@@ -183,24 +183,24 @@ class file_rendezvous::meeting {
     reporting([&] {
       write(self_, "open", packer().text(self_).text(encode(this_member(me_.role))).take());
       time_point deadline = steady_now() + me_.patience;
-      bool const all = wait_for(deadline, [&] {
+      bool const is_complete = wait_for(deadline, [&] {
         serve();
         return roll_.complete();
       });
-      if (!all) {
-        std::string why;
-        for (std::string const& r : refused_) {
-          why.append(why.empty() ? "" : ", ").append(r);
+      if (!is_complete) {
+        std::string refusal_list;
+        for (std::string const& r : refusals_) {
+          refusal_list.append(refusal_list.empty() ? "" : ", ").append(r);
         }
-        roll_.fail_missing(me_.patience, why);
+        roll_.fail_missing(me_.patience, refusal_list);
       }
       // Before the welcome no member of this session writes, so drafts can be swept, too.
       sweep([this](std::string_view number) { return number != self_; });
       answer("welcome." + self_, nonces_, {});
     });
     session_ = self_;
-    for (std::string const& name : seen_) {
-      at_.remove(name);
+    for (std::string const& name : hello_files_) {
+      folder_.remove(name);
     }
   }
 
@@ -208,7 +208,7 @@ class file_rendezvous::meeting {
   TUTTI_COLD void close() const noexcept {
     try {
       if (read_open().nonce == self_) {
-        at_.remove("open");
+        folder_.remove("open");
       }
     } catch (...) {  // another process wrote it
     }
@@ -217,17 +217,17 @@ class file_rendezvous::meeting {
   /// Takes new hellos. A world has one rank 0 and one process for each other rank until this rendezvous ends. A second
   /// process means that two jobs meet here, and ends the rendezvous for all.
   TUTTI_COLD void serve() {
-    for (hello const& h : hear()) {
-      roll_.note(h.rank, h.process);
+    for (hello const& entry : hear()) {
+      roll_.note(entry.rank, entry.process);
     }
-    if (auto const told = read_failure(self_)) {
-      throw error(told->kind, told->text).set_ranks(0, told->at_fault);
+    if (auto const peer_failure = read_failure(self_)) {
+      throw error(peer_failure->kind, peer_failure->text).set_ranks(0, peer_failure->at_fault);
     }
-    if (hello const other = read_open(); !other.nonce.empty() && other.nonce != self_) {
+    if (hello const rival = read_open(); !rival.nonce.empty() && rival.nonce != self_) {
       try {
-        roll_.note(0, other.process);
+        roll_.note(0, rival.process);
       } catch (error const& e) {
-        answer("failure." + other.nonce, {other.nonce}, encode(rank_failure(e)));
+        answer("failure." + rival.nonce, {rival.nonce}, encode(rank_failure(e)));
         throw;
       }
     }
@@ -236,44 +236,44 @@ class file_rendezvous::meeting {
 
   /// The hellos of this world since the last call. All others are refused.
   [[nodiscard]] TUTTI_COLD std::vector<hello> hear() {
-    std::vector<hello> out;
-    for (std::string const& name : at_.list("hello." + self_ + ".")) {
-      if (contains(seen_, name)) {
+    std::vector<hello> hellos;
+    for (std::string const& name : folder_.list("hello." + self_ + ".")) {
+      if (contains(hello_files_, name)) {
         continue;
       }
-      seen_.push_back(name);
-      auto const bytes = at_.read(name, most_words);
+      hello_files_.push_back(name);
+      auto const bytes = folder_.read(name, hello_limit);
       unpacker u(bytes ? std::string_view(*bytes) : std::string_view());
-      hello h;
-      h.nonce = u.text();
-      h.rank = u.number_as<rank_type>();
-      h.size = u.number_as<rank_type>();
-      bool const readable = decode(u.text(), h.process) && u.is_complete();
-      if (std::string const why = readable ? objection_to(h) : unreadable(name); !why.empty()) {
-        at_.write("refusal" + name.substr(name.find('.')), why);
-        if (refused_.size() < 64) {
-          refused_.push_back(why);
+      hello entry;
+      entry.nonce = u.text();
+      entry.rank = u.number_as<rank_type>();
+      entry.size = u.number_as<rank_type>();
+      bool const readable = decode(u.text(), entry.process) && u.is_complete();
+      if (std::string const reason = readable ? objection_to(entry) : unreadable(name); !reason.empty()) {
+        folder_.write("refusal" + name.substr(name.find('.')), reason);
+        if (refusals_.size() < 64) {
+          refusals_.push_back(reason);
         }
         continue;
       }
-      nonces_.push_back(h.nonce);
-      out.push_back(std::move(h));
+      nonces_.push_back(entry.nonce);
+      hellos.push_back(std::move(entry));
     }
-    return out;
+    return hellos;
   }
 
   [[nodiscard]] TUTTI_COLD std::string unreadable(std::string const& name) const {
-    return "'" + at_.path() + "/" + name +
+    return "'" + folder_.path() + "/" + name +
            "' was written by another version of tutti; build all ranks with one version";
   }
-  [[nodiscard]] TUTTI_COLD std::string objection_to(hello const& h) const {
-    if (h.size != me_.size) {
-      return describe(h.rank, h.process) + " expects a world of " + std::to_string(h.size) +
+  [[nodiscard]] TUTTI_COLD std::string objection_to(hello const& entry) const {
+    if (entry.size != me_.size) {
+      return describe(entry.rank, entry.process) + " expects a world of " + std::to_string(entry.size) +
              " ranks, but rank 0 expects " + std::to_string(me_.size) + " (TUTTI_SIZE)";
     }
-    return h.rank < me_.size
-               ? ""
-               : describe(h.process) + " says it is rank " + std::to_string(h.rank) + " of " + std::to_string(h.size);
+    return entry.rank < me_.size ? ""
+                                 : describe(entry.process) + " says it is rank " + std::to_string(entry.rank) + " of " +
+                                       std::to_string(entry.size);
   }
 
   /// Calls `work`. If that fails, tells the members that have joined why, and for a moment members on their way.
@@ -285,7 +285,7 @@ class file_rendezvous::meeting {
       try {
         dismiss(encode(rank_failure(e)));
       } catch (error const&) {
-        at_.mark("unwritten." + self_ + ".0");  // this file stays for ranks that are on their way
+        folder_.mark("unwritten." + self_ + ".0");  // this file stays for ranks that are on their way
         close();
       }
       e.set_ranks(0, e.at_fault());
@@ -293,15 +293,15 @@ class file_rendezvous::meeting {
     }
   }
 
-  TUTTI_COLD void dismiss(std::string const& why) {
-    answer("failure." + self_, nonces_, why);
+  TUTTI_COLD void dismiss(std::string const& text) {
+    answer("failure." + self_, nonces_, text);
     time_point deadline = steady_now() + (std::min)(me_.patience, moment);
     wait_for(deadline, [&] {
       if (!hear().empty()) {
-        answer("failure." + self_, nonces_, why);
+        answer("failure." + self_, nonces_, text);
       }
       // True once all members, or one twice, have joined, and have removed their hellos on hearing of the failure.
-      return (!session_.empty() || nonces_.size() >= me_.size) && at_.list("hello." + self_ + ".").empty();
+      return (!session_.empty() || nonces_.size() >= me_.size) && folder_.list("hello." + self_ + ".").empty();
     });
     close();
     if (session_.empty()) {
@@ -309,18 +309,18 @@ class file_rendezvous::meeting {
     }
   }
 
-  TUTTI_COLD void answer(std::string const& name, std::vector<std::string> const& to, std::string_view what) {
-    write(self_, name, packer().texts(to).text(what).take());
+  TUTTI_COLD void answer(std::string const& name, std::vector<std::string> const& nonces, std::string_view text) {
+    write(self_, name, packer().texts(nonces).text(text).take());
   }
 
-  TUTTI_COLD std::vector<std::string> collect(std::string const& round, std::string_view mine) {
+  TUTTI_COLD std::vector<std::string> collect(std::string const& round, std::string_view text) {
     std::vector<std::optional<std::string>> texts(me_.size);
-    texts[0] = mine;
-    std::vector<std::string> out;
+    texts[0] = text;
+    std::vector<std::string> result;
     reporting([&] {
       time_point deadline = steady_now() + me_.patience;
       std::vector<rank_type> absent;
-      bool const all = wait_for(deadline, [&] {
+      bool const is_complete = wait_for(deadline, [&] {
         absent.clear();
         for (rank_type r = 0; r < me_.size; ++r) {
           if (!texts[r]) {
@@ -333,28 +333,28 @@ class file_rendezvous::meeting {
         serve();
         return absent.empty();
       });
-      if (!all) {
-        throw error(failure::join, "exchange in '" + at_.path() + "': " + list_ranks(absent) + " of " +
+      if (!is_complete) {
+        throw error(failure::join, "exchange in '" + folder_.path() + "': " + list_ranks(absent) + " of " +
                                        std::to_string(me_.size) + " did not come within " + seconds_text(me_.patience))
             .set_ranks(0, absent);
       }
       packer table;
       table.number(me_.size);
-      for (auto& t : texts) {
-        table.text(*t);
-        out.push_back(std::move(*t));
+      for (auto& rank_text : texts) {
+        table.text(*rank_text);
+        result.push_back(std::move(*rank_text));
       }
       write(session_, "table." + round, table.take());
     });
     if (round_ >= 2) {  // all ranks have joined this round, so all have read the last one's table
-      at_.remove("table." + session_ + "." + std::to_string(round_ - 2));
+      folder_.remove("table." + session_ + "." + std::to_string(round_ - 2));
     }
-    return out;
+    return result;
   }
 
   [[nodiscard]] TUTTI_COLD std::optional<std::string> text_of(std::string const& round, rank_type rank) const {
     try {
-      return at_.read("text." + round + "." + std::to_string(rank), text_limit(me_.size));
+      return folder_.read("text." + round + "." + std::to_string(rank), text_limit(me_.size));
     } catch (error& e) {
       e.set_ranks(0, {rank});
       throw;
@@ -365,33 +365,33 @@ class file_rendezvous::meeting {
 
   TUTTI_COLD void enter() {
     time_point deadline = steady_now() + me_.patience;
-    std::vector<std::string> const earlier = at_.list("unwritten.");
-    std::string mine;
+    std::vector<std::string> const earlier = folder_.list("unwritten.");
+    std::string hello_file;
     std::string session;
     try {
-      bool const in = wait_for(deadline, [&] {
+      bool const has_entered = wait_for(deadline, [&] {
         if (std::string const now = read_open().nonce; !now.empty() && now != session) {
-          at_.remove(mine);
+          folder_.remove(hello_file);
           session = now;
-          mine = "hello." + session + "." + self_;
-          write(session, mine,
+          hello_file = "hello." + session + "." + self_;
+          write(session, hello_file,
                 packer().text(self_).number(me_.rank).number(me_.size).text(encode(this_member(me_.role))).take());
           deadline = steady_now() + me_.patience + grace;  // rank 0 may have started only now
         }
         check_written(session, earlier);
-        return !session.empty() && heard(session);
+        return !session.empty() && is_welcome(session);
       });
-      if (!in) {
+      if (!has_entered) {
         throw error(failure::join, "the world did not come together: rank " + std::to_string(me_.rank) + " of " +
                                        std::to_string(me_.size) + (me_.job.empty() ? "" : " of job '" + me_.job + "'") +
-                                       " did not meet rank 0 in '" + at_.path() + "' within " +
+                                       " did not meet rank 0 in '" + folder_.path() + "' within " +
                                        seconds_text(me_.patience) +
                                        "; let all ranks see that folder and have one TUTTI_JOB, or set TUTTI_TIMEOUT "
                                        "to wait longer")
             .set_ranks(me_.rank, {0});
       }
     } catch (...) {
-      at_.remove(mine);
+      folder_.remove(hello_file);
       leave_nothing(session);
       throw;
     }
@@ -400,85 +400,86 @@ class file_rendezvous::meeting {
 
   /// True if rank 0 has welcomed this rank.
   /// @throws error(failure::join) if it has refused it, or the world has failed
-  [[nodiscard]] TUTTI_COLD bool heard(std::string const& session) const {
-    if (auto const why = read_failure(session)) {
-      throw error(why->kind, why->text).set_ranks(me_.rank, why->at_fault);
+  [[nodiscard]] TUTTI_COLD bool is_welcome(std::string const& session) const {
+    if (auto const cause = read_failure(session)) {
+      throw error(cause->kind, cause->text).set_ranks(me_.rank, cause->at_fault);
     }
     std::string const refusal = "refusal." + session + "." + self_;
-    if (auto const why = at_.read(refusal, most_words)) {
-      at_.remove(refusal);
+    if (auto const cause = folder_.read(refusal, hello_limit)) {
+      folder_.remove(refusal);
       throw error(failure::join,
-                  "the world did not come together: rank 0 in '" + at_.path() + "' refuses a rank: " + *why)
+                  "the world did not come together: rank 0 in '" + folder_.path() + "' refuses a rank: " + *cause)
           .set_ranks(me_.rank, {me_.rank});
     }
-    return addressed(at_.read("welcome." + session, most_table)).has_value();
+    return answer_text(folder_.read("welcome." + session, table_limit)).has_value();
   }
 
-  TUTTI_COLD std::vector<std::string> contribute(std::string const& round, std::string_view mine) {
+  TUTTI_COLD std::vector<std::string> contribute(std::string const& round, std::string_view text) {
     std::string const name = "text." + round + "." + std::to_string(me_.rank);
-    write(session_, name, mine);
+    write(session_, name, text);
     std::optional<std::string> table;
     // Rank 0's patience begins with its own call, which may be as late as that patience allows.
     time_point deadline = steady_now() + 2 * me_.patience + grace;
-    bool const answered = wait_for(deadline, [&] {
-      if (auto const why = read_failure(session_)) {
-        throw error(why->kind, why->text).set_ranks(me_.rank, why->at_fault);
+    bool const has_table = wait_for(deadline, [&] {
+      if (auto const cause = read_failure(session_)) {
+        throw error(cause->kind, cause->text).set_ranks(me_.rank, cause->at_fault);
       }
       check_written(session_);
-      table = at_.read("table." + round, most_table);
+      table = folder_.read("table." + round, table_limit);
       return table.has_value();
     });
-    if (!answered) {
-      throw error(failure::join, "exchange in '" + at_.path() + "': rank 0 did not answer within " +
+    if (!has_table) {
+      throw error(failure::join, "exchange in '" + folder_.path() + "': rank 0 did not answer within " +
                                      seconds_text(2 * me_.patience + grace))
           .set_ranks(me_.rank, {0});
     }
-    at_.remove(name);
+    folder_.remove(name);
     unpacker u(*table);
-    auto all = u.texts();
-    if (!u.is_complete() || all.size() != me_.size) {
-      throw error(failure::join, "exchange in '" + at_.path() + "': the answer of rank 0 must hold " +
+    auto texts = u.texts();
+    if (!u.is_complete() || texts.size() != me_.size) {
+      throw error(failure::join, "exchange in '" + folder_.path() + "': the answer of rank 0 must hold " +
                                      std::to_string(me_.size) + " texts, but does not")
           .set_ranks(me_.rank, {0});
     }
-    return all;
+    return texts;
   }
 
   // Functions of all ranks.
 
   /// The process that is rank 0 here now, with its number; the number is empty if there is none.
   [[nodiscard]] TUTTI_COLD hello read_open() const {
-    auto const bytes = at_.read("open", most_words);
+    auto const bytes = folder_.read("open", hello_limit);
     unpacker u(bytes ? std::string_view(*bytes) : std::string_view());
-    hello h;
-    h.nonce = u.text();
-    return decode(u.text(), h.process) && u.is_complete() && h.nonce.size() == self_.size() ? h : hello();
+    hello result;
+    result.nonce = u.text();
+    return decode(u.text(), result.process) && u.is_complete() && result.nonce.size() == self_.size() ? result
+                                                                                                      : hello();
   }
 
   /// The contents of an answer that is addressed to this process, else nothing.
-  [[nodiscard]] TUTTI_COLD std::optional<std::string> addressed(std::optional<std::string> const& bytes) const {
+  [[nodiscard]] TUTTI_COLD std::optional<std::string> answer_text(std::optional<std::string> const& bytes) const {
     unpacker u(bytes ? std::string_view(*bytes) : std::string_view());
-    auto const to = u.texts();
-    std::string what(u.text());
-    return u.is_complete() && contains(to, self_) ? std::optional(what) : std::nullopt;
+    auto const nonces = u.texts();
+    std::string text(u.text());
+    return u.is_complete() && contains(nonces, self_) ? std::optional(text) : std::nullopt;
   }
 
   [[nodiscard]] TUTTI_COLD std::optional<rank_failure> read_failure(std::string const& session) const {
-    rank_failure why;
-    auto const what = addressed(at_.read("failure." + session, most_table));
-    return what && decode(*what, why) ? std::optional(why) : std::nullopt;
+    rank_failure cause;
+    auto const text = answer_text(folder_.read("failure." + session, table_limit));
+    return text && decode(*text, cause) ? std::optional(cause) : std::nullopt;
   }
 
   membership me_;
-  directory at_;
+  directory folder_;
   std::string self_;     ///< the number that this process drew
   std::string session_;  ///< the number that rank 0 drew; empty until all have joined
   std::uint64_t round_ = 0;
   // Used by rank 0 only.
   roll_call roll_;
-  std::vector<std::string> seen_;    ///< names of hello files
-  std::vector<std::string> nonces_;  ///< the numbers of the senders of hellos
-  std::vector<std::string> refused_;
+  std::vector<std::string> hello_files_;  ///< names of hello files
+  std::vector<std::string> nonces_;       ///< the numbers of the senders of hellos
+  std::vector<std::string> refusals_;
 };
 
 TUTTI_DECL file_rendezvous::file_rendezvous(std::string place, membership const& me) : rank_(me.rank), size_(me.size) {
@@ -500,12 +501,12 @@ TUTTI_DECL std::string file_rendezvous::local_host() const {
   return net::outward_host();
 }
 
-TUTTI_DECL std::vector<std::string> file_rendezvous::refused() const {
-  return meeting_->refused();
+TUTTI_DECL std::vector<std::string> file_rendezvous::refusals() const {
+  return meeting_->refusals();
 }
 
-TUTTI_DECL std::vector<std::string> file_rendezvous::exchange(std::string_view mine) {
-  return meeting_->exchange(mine);
+TUTTI_DECL std::vector<std::string> file_rendezvous::exchange(std::string_view text) {
+  return meeting_->exchange(text);
 }
 
 }  // namespace tutti::detail::bootstrap

@@ -32,9 +32,9 @@ class host_list {
   [[nodiscard]] host_entry const& operator[](rank_type rank) const noexcept { return entries_[rank]; }
   [[nodiscard]] host_port const& master() const noexcept { return entries_.front().at; }
 
-  /// The rank whose host has an address of one of the interfaces `own`, by default those of this host.
+  /// The rank whose host has an address of one of `interfaces`, by default those of this host.
   /// @throws error(failure::join) if none or several have
-  [[nodiscard]] rank_type find_self(std::vector<net::network_interface> const& own = net::interfaces()) const;
+  [[nodiscard]] rank_type find_self(std::vector<net::network_interface> const& interfaces = net::interfaces()) const;
 
  private:
   void add(std::string_view text, std::size_t line);

@@ -27,11 +27,11 @@ struct host_entry_text {
   }
 
   /// True if one of these interfaces has an address of the host.
-  [[nodiscard]] static bool is_among(std::string const& host, std::vector<net::network_interface> const& own) {
+  [[nodiscard]] static bool is_among(std::string const& host, std::vector<net::network_interface> const& interfaces) {
     try {
-      for (net::address const& a : net::resolve(host, 0)) {
-        for (net::network_interface const& o : own) {
-          if (a.host() == o.at.host()) {
+      for (net::address const& address : net::resolve(host, 0)) {
+        for (net::network_interface const& local : interfaces) {
+          if (address.host() == local.at.host()) {
             return true;
           }
         }
@@ -61,10 +61,10 @@ TUTTI_DECL host_list::host_list(std::string_view text, std::string source) : sou
   }
 }
 
-TUTTI_DECL rank_type host_list::find_self(std::vector<net::network_interface> const& own) const {
+TUTTI_DECL rank_type host_list::find_self(std::vector<net::network_interface> const& interfaces) const {
   std::vector<rank_type> matching;
   for (rank_type r = 0; r < size(); ++r) {
-    if (host_entry_text::is_among(entries_[r].at.host, own)) {
+    if (host_entry_text::is_among(entries_[r].at.host, interfaces)) {
       matching.push_back(r);
     }
   }
@@ -72,9 +72,9 @@ TUTTI_DECL rank_type host_list::find_self(std::vector<net::network_interface> co
     return matching.front();
   }
   std::string text = source_ + (matching.empty() ? " does not name this host (" : " names this host more than once (");
-  for (std::size_t i = 0; i < (matching.empty() ? own.size() : matching.size()); ++i) {
+  for (std::size_t i = 0; i < (matching.empty() ? interfaces.size() : matching.size()); ++i) {
     text += i == 0 ? "" : ", ";
-    text += matching.empty() ? own[i].at.host() : "entry " + std::to_string(matching[i] + 1);
+    text += matching.empty() ? interfaces[i].at.host() : "entry " + std::to_string(matching[i] + 1);
   }
   throw error(failure::join, text + "); set TUTTI_RANK to say which entry, counted from 0, this process is");
 }
@@ -83,26 +83,26 @@ TUTTI_DECL void host_list::add(std::string_view text, std::size_t line) {
   if (text.empty()) {
     return;
   }
-  auto const wrong = [&](std::string const& why) {
+  auto const fail = [&](std::string const& reason) {
     throw error(failure::join, source_ + ", line " + std::to_string(line) + ", entry " +
-                                   std::to_string(entries_.size() + 1) + " '" + std::string(text) + "': " + why);
+                                   std::to_string(entries_.size() + 1) + " '" + std::string(text) + "': " + reason);
   };
   host_entry entry;
   auto const equals = text.find('=');
   if (equals != text.npos) {
     entry.role = host_entry_text::trim(text.substr(0, equals));
     if (!host_entry_text::is_role(entry.role)) {
-      wrong("'" + entry.role + "' is not a role; write a name, a colon and a number, as in worker:3");
+      fail("'" + entry.role + "' is not a role; write a name, a colon and a number, as in worker:3");
     }
   }
   if (!net::parse(host_entry_text::trim(equals == text.npos ? text : text.substr(equals + 1)), entry.at) ||
       entry.at.port == 0) {
-    wrong("not host:port, as in node7:7000 or [fe80::1]:7000, with an optional role before it, as in worker:3=");
+    fail("not host:port, as in node7:7000 or [fe80::1]:7000, with an optional role before it, as in worker:3=");
   }
   for (host_entry const& other : entries_) {
     if (other.at == entry.at || (!entry.role.empty() && other.role == entry.role)) {
-      wrong("the same " + std::string(other.at == entry.at ? "address" : "role") +
-            " is in the list already; name each once");
+      fail("the same " + std::string(other.at == entry.at ? "address" : "role") +
+           " is in the list already; name each once");
     }
   }
   entries_.push_back(std::move(entry));

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/detail/base/linkage.hpp>
-#include <tutti/detail/core/owned.hpp>
+#include <tutti/detail/core/owner.hpp>
 #include <tutti/extend/environment.hpp>
 
 #include <string>
@@ -19,7 +19,7 @@ class file_rendezvous;
 class launched_rendezvous {
  public:
   /// @throws error(failure::join) that names the ranks at fault
-  explicit launched_rendezvous(environment const& e);
+  explicit launched_rendezvous(environment const& settings);
   launched_rendezvous(launched_rendezvous const&) = delete;
   launched_rendezvous& operator=(launched_rendezvous const&) = delete;
   ~launched_rendezvous();
@@ -27,7 +27,7 @@ class launched_rendezvous {
   [[nodiscard]] rank_type rank() const noexcept { return rank_; }
   [[nodiscard]] rank_type size() const noexcept { return size_; }
 
-  std::vector<std::string> exchange(std::string_view mine);
+  std::vector<std::string> exchange(std::string_view text);
 
   /// The address by which other members reach this host: that of the interface, or the very address, that the user
   /// named; else the one on the route to rank 0. After a meeting through files it is that of the default route, or of
@@ -39,7 +39,7 @@ class launched_rendezvous {
   [[nodiscard]] std::string const& node() const noexcept { return node_; }
 
   /// The connections and hellos that rank 0 has refused, with reasons.
-  [[nodiscard]] std::vector<std::string> refused() const;
+  [[nodiscard]] std::vector<std::string> refusals() const;
 
  private:
   rank_type rank_;
@@ -47,8 +47,8 @@ class launched_rendezvous {
   bool one_host_;
   std::string interface_;
   std::string node_;
-  owned<tcp_rendezvous> tcp_;
-  owned<file_rendezvous> file_;
+  owner<tcp_rendezvous> tcp_;
+  owner<file_rendezvous> file_;
 };
 
 }  // namespace tutti::detail::bootstrap

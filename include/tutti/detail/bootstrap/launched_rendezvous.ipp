@@ -8,23 +8,27 @@
 
 namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
-TUTTI_DECL launched_rendezvous::launched_rendezvous(environment const& e)
-    : rank_(e.rank), size_(e.size), one_host_(e.local_size == e.size), interface_(e.network_interface), node_(e.node) {
-  membership const me{e.rank, e.size, e.job, e.role, e.patience};
-  if (e.size > 1 && !e.directory.empty()) {
-    file_.reset(new file_rendezvous(e.directory, me));
-  } else if (e.size > 1) {
-    tcp_.reset(new tcp_rendezvous(e.master, me));
+TUTTI_DECL launched_rendezvous::launched_rendezvous(environment const& settings)
+    : rank_(settings.rank),
+      size_(settings.size),
+      one_host_(settings.local_size == settings.size),
+      interface_(settings.network_interface),
+      node_(settings.node) {
+  membership const me{settings.rank, settings.size, settings.job, settings.role, settings.patience};
+  if (settings.size > 1 && !settings.directory.empty()) {
+    file_.reset(new file_rendezvous(settings.directory, me));
+  } else if (settings.size > 1) {
+    tcp_.reset(new tcp_rendezvous(settings.master, me));
   }
 }
 
 TUTTI_DECL launched_rendezvous::~launched_rendezvous() = default;
 
-TUTTI_DECL std::vector<std::string> launched_rendezvous::exchange(std::string_view mine) {
+TUTTI_DECL std::vector<std::string> launched_rendezvous::exchange(std::string_view text) {
   if (tcp_) {
-    return tcp_->exchange(mine);
+    return tcp_->exchange(text);
   }
-  return file_ ? file_->exchange(mine) : std::vector<std::string>{std::string(mine)};
+  return file_ ? file_->exchange(text) : std::vector<std::string>{std::string(text)};
 }
 
 TUTTI_DECL std::string launched_rendezvous::local_host() const {
@@ -37,8 +41,8 @@ TUTTI_DECL std::string launched_rendezvous::local_host() const {
   return one_host_ || size_ == 1 ? net::loopback_host() : file_->local_host();
 }
 
-TUTTI_DECL std::vector<std::string> launched_rendezvous::refused() const {
-  return tcp_ ? tcp_->refused() : file_ ? file_->refused() : std::vector<std::string>();
+TUTTI_DECL std::vector<std::string> launched_rendezvous::refusals() const {
+  return tcp_ ? tcp_->refusals() : file_ ? file_->refusals() : std::vector<std::string>();
 }
 
 }  // namespace tutti::detail::bootstrap

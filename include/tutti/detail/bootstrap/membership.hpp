@@ -27,7 +27,7 @@ struct membership {
 [[nodiscard]] TUTTI_DECL membership with_finite_patience(membership me);
 
 /// "30 s", "0.25 s"
-[[nodiscard]] TUTTI_DECL std::string seconds_text(duration d);
+[[nodiscard]] TUTTI_DECL std::string seconds_text(duration time);
 
 /// "rank 2", "ranks 2 and 5", "ranks 0, 1, 2 and 61 more"
 [[nodiscard]] TUTTI_DECL std::string list_ranks(std::vector<rank_type> const& ranks);
@@ -52,17 +52,17 @@ class roll_call {
   [[nodiscard]] bool complete() const noexcept { return present_ == seats_.size(); }
 
   /// "rank 2 (node7, pid 4242)", or "rank 2" until it has joined.
-  [[nodiscard]] std::string known(rank_type rank) const;
+  [[nodiscard]] std::string description(rank_type rank) const;
 
   /// "ranks 2 and 5 of 8 did not join at node0:29500 within 30 s; joined: 0 (node0, pid 7), ...; refused: ..."
-  [[noreturn]] void fail_missing(duration waited, std::string const& refused = {}) const;
+  [[noreturn]] void fail_missing(duration limit, std::string const& refusals = {}) const;
 
   /// @throws error(failure::join)
-  [[noreturn]] void fail(std::string const& what, std::vector<rank_type> at_fault) const;
+  [[noreturn]] void fail(std::string const& text, std::vector<rank_type> at_fault) const;
 
  private:
   struct seat {
-    bool taken = false;
+    bool is_taken = false;
     member process;
   };
 

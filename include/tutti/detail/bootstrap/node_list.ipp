@@ -18,8 +18,8 @@ struct node_list_text {
     return !digits.empty() && digits.size() <= 9;
   }
 
-  /// The number of values that the text between two brackets stands for, at most `most + 1`; 0 if it is malformed.
-  [[nodiscard]] static std::size_t count_numbers(std::string_view text, std::size_t most) noexcept {
+  /// The number of values that the text between two brackets stands for, at most `limit + 1`; 0 if it is malformed.
+  [[nodiscard]] static std::size_t count_numbers(std::string_view text, std::size_t limit) noexcept {
     std::size_t count = 0;
     for (;;) {
       auto const comma = text.find(',');
@@ -31,7 +31,7 @@ struct node_list_text {
       if (!number(low, first) || !number(dash == part.npos ? low : part.substr(dash + 1), last) || last < first) {
         return 0;
       }
-      count = (std::min)(count + (last - first + 1), most + 1);
+      count = (std::min)(count + (last - first + 1), limit + 1);
       if (comma == text.npos) {
         return count;
       }
@@ -40,7 +40,7 @@ struct node_list_text {
   }
 };
 
-TUTTI_DECL std::optional<std::string> first_node(std::string_view text, std::size_t most) {
+TUTTI_DECL std::optional<std::string> first_node(std::string_view text, std::size_t limit) {
   std::optional<std::string> first;
   std::string name;         // the first name of the current entry, as far as it is read
   std::size_t count = 1;    // names in the current entry
@@ -48,7 +48,7 @@ TUTTI_DECL std::optional<std::string> first_node(std::string_view text, std::siz
   for (std::size_t at = 0; at <= text.size(); ++at) {
     if (at == text.size() || text[at] == ',') {
       earlier += count;
-      if (name.empty() || earlier > most) {
+      if (name.empty() || earlier > limit) {
         return std::nullopt;
       }
       first = first ? first : name;
@@ -60,9 +60,9 @@ TUTTI_DECL std::optional<std::string> first_node(std::string_view text, std::siz
         return std::nullopt;
       }
       std::string_view const numbers = text.substr(at + 1, close - at - 1);
-      std::size_t const some = node_list_text::count_numbers(numbers, most);
-      count *= some;
-      if (some == 0 || count > most) {
+      std::size_t const bracket_count = node_list_text::count_numbers(numbers, limit);
+      count *= bracket_count;
+      if (bracket_count == 0 || count > limit) {
         return std::nullopt;
       }
       name += numbers.substr(0, numbers.find_first_of(",-"));

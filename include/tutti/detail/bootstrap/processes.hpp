@@ -28,7 +28,7 @@ class process_rendezvous {
   [[nodiscard]] rank_type rank() const noexcept { return rank_; }
   [[nodiscard]] rank_type size() const noexcept { return size_; }
 
-  std::vector<std::string> exchange(std::string_view mine);
+  std::vector<std::string> exchange(std::string_view text);
 
  private:
   channel* parent_;
@@ -48,12 +48,12 @@ class process_world {
 
   /// The work of every rank: a function that returns the bytes of its result.
   struct body {
-    void* of;
-    std::string (*call)(void* of, process_rendezvous& at);
+    void* object;
+    std::string (*call)(void* object, process_rendezvous& at);
   };
 
-  /// Forks rank r, which calls `what` and sends its result or its failure.
-  void start(rank_type r, body const& what);
+  /// Forks rank r, which calls `work` and sends its result or its failure.
+  void start(rank_type r, body const& work);
 
   /// Serves until every process has ended.
   void serve();
@@ -61,8 +61,8 @@ class process_world {
   /// The result of rank r, or the reason why it has none. @pre serve() has returned
   template <class R>
   [[nodiscard]] outcome<R> take(rank_type r) {
-    if (!ranks_[r].returned) {
-      return std::move(ranks_[r].why);
+    if (!ranks_[r].has_result) {
+      return std::move(ranks_[r].cause);
     }
     if constexpr (std::is_void_v<R>) {
       return outcome<R>(std::in_place);
@@ -75,29 +75,29 @@ class process_world {
   struct state {
     channel line;
     child process;
-    bool over = false;      ///< takes part in no further exchange
-    bool buried = false;    ///< the process has ended and is reaped
-    bool here = false;      ///< has joined the current exchange
-    bool returned = false;  ///< has sent its result
-    std::string text;       ///< the rank's part of the current exchange
+    bool is_over = false;     ///< takes part in no further exchange
+    bool is_reaped = false;   ///< the process has ended and is reaped
+    bool is_present = false;  ///< has joined the current exchange
+    bool has_result = false;  ///< has sent its result
+    std::string text;         ///< the rank's part of the current exchange
     std::string result;
-    rank_failure why;
+    rank_failure cause;
   };
 
   [[nodiscard]] descriptor connect(rank_type r);
   bool watch(std::vector<pollfd>& set);
   void listen_to(rank_type r);
   bool take_frames(rank_type r);
-  void end(rank_type r, rank_failure why);
-  [[nodiscard]] bool broken() const noexcept { return broken_.kind != failure::none; }
-  void break_up(std::string const& why, std::vector<rank_type> at_fault);
+  void end(rank_type r, rank_failure cause);
+  [[nodiscard]] bool is_broken() const noexcept { return breakdown_.kind != failure::none; }
+  void break_up(std::string const& reason, std::vector<rank_type> at_fault);
   void answer();
 
   duration patience_;
   std::vector<state> ranks_;
   bool collecting_ = false;
   time_point deadline_{};
-  rank_failure broken_;  ///< the reason why no exchange can succeed any more
+  rank_failure breakdown_;  ///< the reason why no exchange can succeed any more
 };
 
 /// Runs f(process_rendezvous&) as n ranks, each in a forked process, and waits for all of them. Returns, in rank
@@ -111,34 +111,34 @@ class process_world {
 /// @pre n >= 1; no other thread of this process holds a lock that f needs, as ever with fork
 /// @throws error(failure::join) if the system gives no more processes; running ones are killed
 template <class F>
-[[nodiscard]] auto run_processes(rank_type n, F&& f, duration patience = join_timeout)
+[[nodiscard]] auto run_processes(rank_type n, F&& function, duration patience = join_timeout)
     -> std::vector<outcome<std::invoke_result_t<F&, process_rendezvous&>>> {
   using result = std::invoke_result_t<F&, process_rendezvous&>;
   static_assert(returnable<result>,
                 "a rank that is a process returns void, a trivially copyable type that is no pointer or view, "
                 "std::string, or std::vector of such a type: nothing else comes back out of its memory");
   expects(n >= 1, "spawn: a world has at least one rank, not 0");
-  auto call = [&f](process_rendezvous& at) -> std::string {
+  auto call = [&function](process_rendezvous& at) -> std::string {
     if constexpr (std::is_void_v<result>) {
-      f(at);
+      function(at);
       return {};
     } else {
-      return encode_result<result>(f(at));
+      return encode_result<result>(function(at));
     }
   };
-  process_world::body const all_do{
-      &call, [](void* of, process_rendezvous& at) { return (*static_cast<decltype(call)*>(of))(at); }};
+  process_world::body const rank_body{
+      &call, [](void* object, process_rendezvous& at) { return (*static_cast<decltype(call)*>(object))(at); }};
   process_world world(n, patience);
   for (rank_type r = 0; r < n; ++r) {
-    world.start(r, all_do);
+    world.start(r, rank_body);
   }
   world.serve();
-  std::vector<outcome<result>> out;
-  out.reserve(n);
+  std::vector<outcome<result>> outcomes;
+  outcomes.reserve(n);
   for (rank_type r = 0; r < n; ++r) {
-    out.push_back(world.take<result>(r));
+    outcomes.push_back(world.take<result>(r));
   }
-  return out;
+  return outcomes;
 }
 
 }  // namespace tutti::detail::bootstrap

@@ -52,18 +52,18 @@ template <returnable R>
     return bytes;
   } else if constexpr (is_plain_vector<R>) {
     using value = typename R::value_type;
-    R out;
-    out.reserve(bytes.size() / sizeof(value));
+    R elements;
+    elements.reserve(bytes.size() / sizeof(value));
     for (std::size_t at = 0; at + sizeof(value) <= bytes.size(); at += sizeof(value)) {
-      std::array<std::byte, sizeof(value)> one;
-      std::memcpy(one.data(), bytes.data() + at, sizeof(value));
-      out.push_back(std::bit_cast<value>(one));  // bit_cast needs no default constructor
+      std::array<std::byte, sizeof(value)> storage;
+      std::memcpy(storage.data(), bytes.data() + at, sizeof(value));
+      elements.push_back(std::bit_cast<value>(storage));  // bit_cast needs no default constructor
     }
-    return out;
+    return elements;
   } else {
-    std::array<std::byte, sizeof(R)> one{};
-    std::memcpy(one.data(), bytes.data(), bytes.size() < sizeof(R) ? bytes.size() : sizeof(R));
-    return std::bit_cast<R>(one);
+    std::array<std::byte, sizeof(R)> storage{};
+    std::memcpy(storage.data(), bytes.data(), bytes.size() < sizeof(R) ? bytes.size() : sizeof(R));
+    return std::bit_cast<R>(storage);
   }
 }
 

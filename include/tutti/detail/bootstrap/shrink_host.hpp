@@ -38,7 +38,7 @@ class shrink_host {
         patience_(patience) {
     for (rank_type const r : me.members) {
       if (r > me.rank) {
-        watch(others_.emplace_back(other{r, {}, {}, {}}));
+        watch(guests_.emplace_back(guest{r, {}, {}, {}}));
       }
     }
   }
@@ -67,9 +67,9 @@ class shrink_host {
   /// The connections to the members of the new world, in rank order.
   [[nodiscard]] std::vector<channel> take_lines() {
     std::vector<channel> lines;
-    for (other& o : others_) {
-      if (o.line) {
-        lines.push_back(std::move(o.line));
+    for (guest& peer : guests_) {
+      if (peer.line) {
+        lines.push_back(std::move(peer.line));
       }
     }
     return lines;
@@ -82,83 +82,83 @@ class shrink_host {
   static void turn_away(pending_hello const&, char const*) noexcept {}  // a member tries again
   void arrive(pending_hello p) {
     shrink_message message;
-    if (!message.parse(p.said.payload) || message.world != me_.world) {
+    if (!message.parse(p.frame.payload) || message.world != me_.world) {
       return;
     }
     if (message.leaves_out(me_)) {
       is_left_out_ = true;
       return;
     }
-    auto const o =
-        std::find_if(others_.begin(), others_.end(), [&](other const& one) { return one.rank == message.rank; });
-    if (o == others_.end()) {
+    auto const position = std::find_if(guests_.begin(), guests_.end(),
+                                       [&](guest const& candidate) { return candidate.rank == message.rank; });
+    if (position == guests_.end()) {
       return refuse(p.line, message.rank);
     }
     p.line.queue(bootstrap_frame_kind::welcome, {});
     if (p.line.flush()) {
-      o->message = std::move(message);
-      o->line = std::move(p.line);
+      position->message = std::move(message);
+      position->line = std::move(p.line);
     }
   }
 
  private:
-  struct other {
+  struct guest {
     rank_type rank;
     channel line;      ///< empty until the member has joined
     descriptor watch;  ///< a connection to the member's listener, which the system closes when the member is gone
     shrink_message message;
-    bool connected = false;
-    bool gone = false;
+    bool is_connected = false;
+    bool is_gone = false;
   };
 
   [[nodiscard]] bool expecting() const noexcept {
-    return std::any_of(others_.begin(), others_.end(), [](other const& o) { return !o.line && !o.gone; });
+    return std::any_of(guests_.begin(), guests_.end(), [](guest const& peer) { return !peer.line && !peer.is_gone; });
   }
 
   /// Begins a connection to a listener; schedules another attempt if that is impossible now.
-  void watch(other& o) noexcept {
-    o.connected = false;
-    o.watch = net::begin_connect(places_[o.rank]);
-    note_connection(o, errno);
-    if (!o.watch && !o.gone) {
+  void watch(guest& peer) noexcept {
+    peer.is_connected = false;
+    peer.watch = net::begin_connect(places_[peer.rank]);
+    note_connection(peer, errno);
+    if (!peer.watch && !peer.is_gone) {
       watches_ = steady_now() + pause;
     }
   }
 
   /// Notes that a connection to a listener could not be begun or made.
-  static void note_connection(other& o, int code) noexcept {
-    if (!o.watch) {
-      o.gone = code == ECONNREFUSED || code == ECONNRESET;
+  static void note_connection(guest& peer, int code) noexcept {
+    if (!peer.watch) {
+      peer.is_gone = code == ECONNREFUSED || code == ECONNRESET;
     }
   }
 
   void listen(time_point deadline) {
     if (steady_now() >= watches_) {
       watches_ = (time_point::max)();
-      for (other& o : others_) {
-        if (!o.watch && !o.gone) {
-          watch(o);
+      for (guest& peer : guests_) {
+        if (!peer.watch && !peer.is_gone) {
+          watch(peer);
         }
       }
     }
-    bool const rests = steady_now() < opens_;
-    std::vector<pollfd> set(1, {rests ? -1 : listener_, POLLIN, 0});
-    for (other const& o : others_) {
-      set.push_back({o.line.fd(), POLLIN, 0});
-      set.push_back({o.watch.get(), static_cast<short>(o.connected ? POLLIN : POLLOUT), 0});
+    bool const is_pausing = steady_now() < opens_;
+    std::vector<pollfd> set(1, {is_pausing ? -1 : listener_, POLLIN, 0});
+    for (guest const& peer : guests_) {
+      set.push_back({peer.line.fd(), POLLIN, 0});
+      set.push_back({peer.watch.get(), static_cast<short>(peer.is_connected ? POLLIN : POLLOUT), 0});
     }
     pending_.append_to(set);
-    poll_until(set, (std::min)({deadline, watches_, rests ? opens_ : deadline}));
-    for (std::size_t i = 0; i < others_.size(); ++i) {
-      other& o = others_[i];
-      if (set[1 + 2 * i].revents != 0 && o.line.fill() == io::closed) {
-        o.line.close();  // only the listener tells if the member is gone
+    poll_until(set, (std::min)({deadline, watches_, is_pausing ? opens_ : deadline}));
+    for (std::size_t i = 0; i < guests_.size(); ++i) {
+      guest& peer = guests_[i];
+      if (set[1 + 2 * i].revents != 0 && peer.line.fill() == io::hangup) {
+        peer.line.close();  // only the listener tells if the member is gone
       }
       if (set[2 + 2 * i].revents != 0) {
-        look_at_watch(o);
+        look_at_watch(peer);
       }
     }
-    pending_.hear_ready(set, 1 + 2 * others_.size(), *this);
+    pending_.hear_ready(set, 1 + 2 * guests_.size(), *this);
     if (set[0].revents != 0) {
       pending_.accept_some(listener_, *this);
       if (pending_.starved() != 0 && pending_.empty()) {
@@ -167,80 +167,81 @@ class shrink_host {
     }
   }
 
-  void look_at_watch(other& o) noexcept {
-    if (!o.connected) {
-      int const code = net::connect_error(o.watch.get());
-      o.connected = code == 0;
+  void look_at_watch(guest& peer) noexcept {
+    if (!peer.is_connected) {
+      int const code = net::connect_error(peer.watch.get());
+      peer.is_connected = code == 0;
       if (code != 0) {
-        o.watch.reset();
-        note_connection(o, code);
+        peer.watch.reset();
+        note_connection(peer, code);
         watches_ = steady_now() + pause;
       }
       return;
     }
-    std::byte some[64];
-    if (read_some(o.watch.get(), some).state == io::closed) {
-      o.watch.reset();
-      watch(o);  // another host may have turned it away; the listener tells if the member is gone
+    std::byte discarded_bytes[64];
+    if (read_some(peer.watch.get(), discarded_bytes).state == io::hangup) {
+      peer.watch.reset();
+      watch(peer);  // another host may have turned it away; the listener tells if the member is gone
     }
   }
 
   /// Sends as much as fits; does not wait for a member that does not read.
-  static void tell(channel& line, rank_failure const& why) {
-    line.queue(bootstrap_frame_kind::failure, encode(why));
+  static void tell(channel& line, rank_failure const& cause) {
+    line.queue(bootstrap_frame_kind::failure, encode(cause));
     line.flush();
     line.close();
   }
   static void refuse(channel& line, rank_type rank) { tell(line, left_out(rank)); }
-  /// Fails on this rank and on all members; each is told `why(rank)`.
-  template <class Why>
-  [[noreturn]] void fail(Why const& why) {
-    for (other& o : others_) {
-      if (o.line) {
-        tell(o.line, why(o.rank));
+  /// Fails on this rank and on all members; each is told `cause_of(rank)`.
+  template <class CauseOf>
+  [[noreturn]] void fail(CauseOf const& cause_of) {
+    for (guest& peer : guests_) {
+      if (peer.line) {
+        tell(peer.line, cause_of(peer.rank));
       }
     }
-    rank_failure const own = why(me_.rank);
-    throw error(own.kind, own.text).set_ranks(me_.rank, own.at_fault);
+    rank_failure const local_cause = cause_of(me_.rank);
+    throw error(local_cause.kind, local_cause.text).set_ranks(me_.rank, local_cause.at_fault);
   }
 
   std::vector<rank_type> decide() {
-    std::vector<rank_type> here{me_.rank};
-    std::vector<rank_type> out;
-    for (other& o : others_) {
-      if (o.line && !agreed(o.rank)) {
-        refuse(o.line, o.rank);
-        out.push_back(o.rank);
-      } else if (o.line) {
-        here.push_back(o.rank);
-      } else if (!o.gone) {
-        silent_.push_back(o.rank);
+    std::vector<rank_type> present{me_.rank};
+    std::vector<rank_type> absent;
+    for (guest& peer : guests_) {
+      if (peer.line && !is_agreed(peer.rank)) {
+        refuse(peer.line, peer.rank);
+        absent.push_back(peer.rank);
+      } else if (peer.line) {
+        present.push_back(peer.rank);
+      } else if (!peer.is_gone) {
+        silent_.push_back(peer.rank);
       }
     }
     rank_type const lowest_silent = silent_.empty() ? no_rank : *std::min_element(silent_.begin(), silent_.end());
-    if (here.size() < silent_.size() || (here.size() == silent_.size() && lowest_silent < me_.rank)) {
-      rank_failure why{"shrinking failed: " + list_ranks(silent_) + " did not come within " + seconds_text(patience_) +
-                           ", but may be alive and have continued without " + list_ranks(here) +
-                           "; give the failure_detector a patience longer than the time between two operations",
-                       failure::join, silent_};
-      fail([&why](rank_type) { return why; });
+    if (present.size() < silent_.size() || (present.size() == silent_.size() && lowest_silent < me_.rank)) {
+      rank_failure cause{"shrinking failed: " + list_ranks(silent_) + " did not come within " +
+                             seconds_text(patience_) + ", but may be alive and have continued without " +
+                             list_ranks(present) +
+                             "; give the failure_detector a patience longer than the time between two operations",
+                         failure::join, silent_};
+      fail([&cause](rank_type) { return cause; });
     }
-    shrink_message const verdict{me_.world, me_.rank, here};
-    out.insert(out.end(), silent_.begin(), silent_.end());
-    leave_notices(verdict, out, places_);
-    for (other& o : others_) {
-      if (o.line) {
-        o.line.queue(bootstrap_frame_kind::table, verdict.text());
-        o.line.flush();  // the exchanges send the rest
+    shrink_message const verdict{me_.world, me_.rank, present};
+    absent.insert(absent.end(), silent_.begin(), silent_.end());
+    leave_notices(verdict, absent, places_);
+    for (guest& peer : guests_) {
+      if (peer.line) {
+        peer.line.queue(bootstrap_frame_kind::table, verdict.text());
+        peer.line.flush();  // the exchanges send the rest
       }
     }
-    return here;
+    return present;
   }
 
   /// True if all that have joined count this rank as a member: a rank that was left out once stays out.
-  [[nodiscard]] bool agreed(rank_type rank) const noexcept {
-    return std::all_of(others_.begin(), others_.end(),
-                       [&](other const& o) { return !o.line || o.message.counts(rank); });
+  [[nodiscard]] bool is_agreed(rank_type rank) const noexcept {
+    return std::all_of(guests_.begin(), guests_.end(),
+                       [&](guest const& peer) { return !peer.line || peer.message.counts(rank); });
   }
 
   static constexpr duration pause = std::chrono::milliseconds(100);  ///< before a failed attempt is repeated
@@ -251,7 +252,7 @@ class shrink_host {
   std::size_t longest_hello_;  ///< longest hello in bytes; a longer one is refused unread
   std::vector<rank_type> silent_;
   duration patience_;
-  std::vector<other> others_;
+  std::vector<guest> guests_;
   net::greeter<pending_hello> pending_;
   bool is_left_out_ = false;                  ///< a notice says that others continued without this rank
   time_point opens_{};                        ///< nothing is accepted before this time

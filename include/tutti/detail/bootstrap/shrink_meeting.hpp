@@ -36,7 +36,7 @@ class shrink_meeting {
   shrink_meeting(rank_type rank, descriptor listener, std::vector<net::address> places, std::string world);
 
   /// The ranks that are still members, by their original numbers.
-  [[nodiscard]] std::vector<rank_type> const& members() const noexcept { return mine_.members; }
+  [[nodiscard]] std::vector<rank_type> const& members() const noexcept { return self_.members; }
 
   /// Finds the other survivors. Collective over them; the rendezvous numbers them from 0 in their original order.
   /// Ranks that are left out are not waited for again.
@@ -49,9 +49,9 @@ class shrink_meeting {
 
  private:
   [[noreturn]] void stay_out();
-  channel visit(rank_type at, duration patience, std::vector<rank_type>& silent, std::vector<rank_type>& chosen);
+  channel visit(rank_type host, duration patience, std::vector<rank_type>& silent, std::vector<rank_type>& members);
 
-  shrink_message mine_;  ///< this rank and the current members
+  shrink_message self_;  ///< this rank and the current members
   descriptor listener_;
   std::vector<net::address> places_;
   bool is_left_out_ = false;  ///< others continued without this rank, which stays out for ever
@@ -65,14 +65,14 @@ class shrink_listener {
   explicit shrink_listener(std::string const& host);
 
   /// The endpoint info that the others need of this member.
-  [[nodiscard]] std::string card() const;
+  [[nodiscard]] std::string endpoint_info() const;
 
   /// The meeting of the members with these endpoint infos, by rank.
   /// @pre called once
-  [[nodiscard]] shrink_meeting meeting(rank_type rank, std::vector<std::string> const& cards);
+  [[nodiscard]] shrink_meeting meeting(rank_type rank, std::vector<std::string> const& endpoint_infos);
 
  private:
-  net::address own_;
+  net::address address_;
   descriptor socket_;
 };
 

@@ -17,9 +17,9 @@ namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
 TUTTI_DECL shrink_meeting::shrink_meeting(rank_type rank, descriptor listener, std::vector<net::address> places,
                                           std::string world)
-    : mine_{std::move(world), rank, {}}, listener_(std::move(listener)), places_(std::move(places)) {
+    : self_{std::move(world), rank, {}}, listener_(std::move(listener)), places_(std::move(places)) {
   for (rank_type r = 0; r < places_.size(); ++r) {
-    mine_.members.push_back(r);
+    self_.members.push_back(r);
   }
 }
 
@@ -28,102 +28,102 @@ TUTTI_DECL survivors shrink_meeting::meet(duration patience) {
     stay_out();
   }
   std::vector<rank_type> silent;
-  for (rank_type const at : mine_.members) {
-    if (at == mine_.rank) {
+  for (rank_type const host : self_.members) {
+    if (host == self_.rank) {
       break;
     }
-    std::vector<rank_type> chosen;
-    if (channel line = visit(at, patience, silent, chosen)) {
-      if (take_notice(listener_.get(), mine_, mine_.longest(places_.size()))) {
+    std::vector<rank_type> members;
+    if (channel line = visit(host, patience, silent, members)) {
+      if (take_notice(listener_.get(), self_, self_.longest(places_.size()))) {
         stay_out();
       }
-      mine_.members = std::move(chosen);
+      self_.members = std::move(members);
       std::vector<channel> lines;
       lines.push_back(std::move(line));
-      return survivors(mine_.rank, mine_.members, std::move(lines), patience);
+      return survivors(self_.rank, self_.members, std::move(lines), patience);
     }
   }
-  shrink_host here(listener_.get(), mine_, places_, std::move(silent), patience);
+  shrink_host host(listener_.get(), self_, places_, std::move(silent), patience);
   try {
-    mine_.members = here.gather();
+    self_.members = host.gather();
   } catch (error const&) {
-    is_left_out_ = here.is_left_out();
+    is_left_out_ = host.is_left_out();
     throw;
   }
-  return survivors(mine_.rank, mine_.members, here.take_lines(), patience);
+  return survivors(self_.rank, self_.members, host.take_lines(), patience);
 }
 
 TUTTI_DECL void shrink_meeting::stay_out() {
   is_left_out_ = true;
-  rank_failure const why = left_out(mine_.rank);
-  throw error(why.kind, why.text).set_ranks(mine_.rank, why.at_fault);
+  rank_failure const cause = left_out(self_.rank);
+  throw error(cause.kind, cause.text).set_ranks(self_.rank, cause.at_fault);
 }
 
 /// Visits a host. Returns the connection once the host has chosen the members; none if the host is gone or silent.
 ///
 /// A closed listener means that its owner is gone. A closed connection does not: a live host may have turned this rank
 /// away for others, or continued before it heard it. So this rank tries again.
-TUTTI_DECL channel shrink_meeting::visit(rank_type at, duration patience, std::vector<rank_type>& silent,
-                                         std::vector<rank_type>& chosen) {
+TUTTI_DECL channel shrink_meeting::visit(rank_type host, duration patience, std::vector<rank_type>& silent,
+                                         std::vector<rank_type>& members) {
   // The first silent host has cost all of the patience; later ones get less, so that the delays do not add up.
   duration const share = silent.empty() ? patience : patience / 4;
   time_point deadline = steady_now() + share;
   for (;; ::poll(nullptr, 0, 10)) {
-    channel line(net::connect(places_[at], deadline));
+    channel line(net::connect(places_[host], deadline));
     if (!line && (errno == ECONNREFUSED || errno == ECONNRESET)) {
       return {};
     }
     if (!line) {
       break;
     }
-    line.queue(bootstrap_frame_kind::hello, mine_.text());
+    line.queue(bootstrap_frame_kind::hello, self_.text());
     bootstrap_frame answer;
     io state = line.send(deadline);
-    state = state == io::done ? line.receive(answer, shrink_message::limit, deadline) : state;
-    if (state == io::done && answer.kind == bootstrap_frame_kind::welcome) {
+    state = state == io::complete ? line.receive(answer, shrink_message::limit, deadline) : state;
+    if (state == io::complete && answer.kind == bootstrap_frame_kind::welcome) {
       // The peer that welcomes this rank is the host. Its deadline counts from now on.
       deadline = steady_now() + 2 * patience + longest_notices;
       state = line.receive(answer, shrink_message::limit, deadline);
     }
-    rank_failure why;
-    if (state == io::done && answer.kind == bootstrap_frame_kind::failure && decode(answer.payload, why)) {
-      is_left_out_ = why.at_fault == std::vector<rank_type>{mine_.rank};
-      throw error(why.kind, why.text).set_ranks(mine_.rank, why.at_fault);
+    rank_failure cause;
+    if (state == io::complete && answer.kind == bootstrap_frame_kind::failure && decode(answer.payload, cause)) {
+      is_left_out_ = cause.at_fault == std::vector<rank_type>{self_.rank};
+      throw error(cause.kind, cause.text).set_ranks(self_.rank, cause.at_fault);
     }
     shrink_message verdict;
-    if (state == io::done && answer.kind == bootstrap_frame_kind::table && verdict.parse(answer.payload) &&
-        verdict.world == mine_.world && verdict.counts(mine_.rank)) {
-      chosen = std::move(verdict.members);
+    if (state == io::complete && answer.kind == bootstrap_frame_kind::table && verdict.parse(answer.payload) &&
+        verdict.world == self_.world && verdict.counts(self_.rank)) {
+      members = std::move(verdict.members);
       return line;
     }
-    if (state != io::closed || steady_now() >= deadline) {
+    if (state != io::hangup || steady_now() >= deadline) {
       break;
     }
   }
-  silent.push_back(at);
+  silent.push_back(host);
   return {};
 }
 
 // Before the meeting.
 
 TUTTI_DECL shrink_listener::shrink_listener(std::string const& host)
-    : own_(net::resolve(host, 0).front()), socket_(net::listen(own_)) {}
+    : address_(net::resolve(host, 0).front()), socket_(net::listen(address_)) {}
 
-TUTTI_DECL std::string shrink_listener::card() const {
+TUTTI_DECL std::string shrink_listener::endpoint_info() const {
   return packer()
-      .text(own_.through(0).host())
+      .text(address_.through(0).host())
       .number(net::local_address(socket_.get()).port())
       .text(net::draw_nonce())
       .take();
 }
 
-TUTTI_DECL shrink_meeting shrink_listener::meeting(rank_type rank, std::vector<std::string> const& cards) {
+TUTTI_DECL shrink_meeting shrink_listener::meeting(rank_type rank, std::vector<std::string> const& endpoint_infos) {
   std::vector<net::address> places;
   std::string world;
-  for (std::string const& card : cards) {
-    unpacker u(card);
+  for (std::string const& endpoint_info : endpoint_infos) {
+    unpacker u(endpoint_info);
     std::string const host(u.text());
-    places.push_back(net::resolve(host, u.number_as<std::uint16_t>()).front().through(own_.zone()));
+    places.push_back(net::resolve(host, u.number_as<std::uint16_t>()).front().through(address_.zone()));
     world = world.empty() ? std::string(u.text()) : world;  // rank 0's value
   }
   return {rank, std::move(socket_), std::move(places), std::move(world)};

@@ -28,7 +28,7 @@ struct shrink_message {
   [[nodiscard]] bool parse(std::string_view bytes);
 
   /// True if the rank is a member.
-  [[nodiscard]] bool counts(rank_type one) const noexcept;
+  [[nodiscard]] bool counts(rank_type member_rank) const noexcept;
   /// True if both messages are of one world, and this one does not count the sender of the other.
   [[nodiscard]] bool leaves_out(shrink_message const& other) const noexcept;
 };

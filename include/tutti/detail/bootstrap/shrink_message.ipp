@@ -23,18 +23,18 @@ TUTTI_DECL std::size_t shrink_message::longest(std::size_t ranks) const {
 
 TUTTI_DECL bool shrink_message::parse(std::string_view bytes) {
   unpacker u(bytes);
-  bool const known = u.number() == version;
+  bool const has_version = u.number() == version;
   world = u.text();
   rank = u.number_as<rank_type>();
   members.clear();
   for (std::uint64_t count = u.number(); u.good() && count > 0; --count) {
     members.push_back(u.number_as<rank_type>());
   }
-  return u.is_complete() && known;
+  return u.is_complete() && has_version;
 }
 
-TUTTI_DECL bool shrink_message::counts(rank_type one) const noexcept {
-  return std::find(members.begin(), members.end(), one) != members.end();
+TUTTI_DECL bool shrink_message::counts(rank_type member_rank) const noexcept {
+  return std::find(members.begin(), members.end(), member_rank) != members.end();
 }
 
 TUTTI_DECL bool shrink_message::leaves_out(shrink_message const& other) const noexcept {

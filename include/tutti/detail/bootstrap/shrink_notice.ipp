@@ -21,22 +21,22 @@ namespace tutti::inline v0_1_0::detail::inline bootstrap {
 TUTTI_DECL void leave_notices(shrink_message const& group, std::vector<rank_type> const& left_out,
                               std::vector<net::address> const& places) {
   struct notice {
-    rank_type to;
+    rank_type rank;
     channel line{};
     bool is_written = false;
     bool is_over = false;
   };
-  std::vector<notice> all;
+  std::vector<notice> notices;
   for (rank_type const r : left_out) {
-    all.push_back({r});
+    notices.push_back({r});
   }
   time_point const deadline = steady_now() + longest_notices;
   auto const advance = [&](notice& n) {
-    pollfd one{n.line.fd(), POLLOUT, 0};
+    pollfd entry{n.line.fd(), POLLOUT, 0};
     if (!n.line) {
-      n.line = channel(net::begin_connect(places[n.to]));
+      n.line = channel(net::begin_connect(places[n.rank]));
       n.is_over = !n.line && errno == ECONNREFUSED;  // the member is gone
-    } else if (!n.is_written && ::poll(&one, 1, 0) == 1) {
+    } else if (!n.is_written && ::poll(&entry, 1, 0) == 1) {
       int const code = net::connect_error(n.line.fd());
       if (code == ECONNREFUSED) {
         n.is_over = true;
@@ -49,15 +49,15 @@ TUTTI_DECL void leave_notices(shrink_message const& group, std::vector<rank_type
     }
     if (n.is_written && !n.is_over) {
       bool const is_open = n.line.flush();
-      n.is_over = is_open && n.line.flushed() && net::unacknowledged(n.line.fd()) == 0;
+      n.is_over = is_open && n.line.is_flushed() && net::unacknowledged(n.line.fd()) == 0;
       if (!is_open) {
-        n = {n.to};
+        n = {n.rank};
       }
     }
     return n.is_over;
   };
-  while (std::count_if(all.begin(), all.end(), [&](notice& n) { return n.is_over || advance(n); }) !=
-             static_cast<std::ptrdiff_t>(all.size()) &&
+  while (std::count_if(notices.begin(), notices.end(), [&](notice& n) { return n.is_over || advance(n); }) !=
+             static_cast<std::ptrdiff_t>(notices.size()) &&
          steady_now() < deadline) {
     ::poll(nullptr, 0, 1);  // no event tells that bytes have been acknowledged
   }
@@ -66,19 +66,19 @@ TUTTI_DECL void leave_notices(shrink_message const& group, std::vector<rank_type
 TUTTI_DECL bool take_notice(int listener, shrink_message const& me, std::size_t longest_hello) {
   constexpr int most_waiting = 4096;  // a listener queues fewer, so connections after the notice are not waited for
   for (int i = 0; i != most_waiting; ++i) {
-    descriptor s = net::accept(listener);
-    if (!s && out_of_resources(errno)) {
+    descriptor socket = net::accept(listener);
+    if (!socket && out_of_resources(errno)) {
       throw error(failure::join,
                   "shrinking failed: no descriptors are left to find out if the others continued without rank " +
                       std::to_string(me.rank) + "; raise their number (ulimit -n)")
           .set_ranks(me.rank, {});
     }
-    if (!s) {
+    if (!socket) {
       return false;
     }
-    pending_hello p{channel(std::move(s))};
-    shrink_message said;
-    if (p.hear(longest_hello).complete && said.parse(p.said.payload) && said.leaves_out(me)) {
+    pending_hello pending{channel(std::move(socket))};
+    shrink_message message;
+    if (pending.hear(longest_hello).complete && message.parse(pending.frame.payload) && message.leaves_out(me)) {
       return true;
     }
   }

@@ -34,11 +34,11 @@ class survivors {
   /// The ranks of the survivors in the world that failed.
   [[nodiscard]] std::vector<rank_type> const& parent_ranks() const noexcept { return members_; }
 
-  std::vector<std::string> exchange(std::string_view mine);
+  std::vector<std::string> exchange(std::string_view text);
 
  private:
-  std::vector<std::string> serve(std::string_view mine);
-  std::vector<std::string> ask(std::string_view mine);
+  std::vector<std::string> serve(std::string_view text);
+  std::vector<std::string> ask(std::string_view text);
 
   std::vector<rank_type> members_;  ///< original ranks
   rank_type rank_;

@@ -20,63 +20,63 @@ TUTTI_DECL survivors::survivors(rank_type me, std::vector<rank_type> members, st
       lines_(std::move(lines)),
       patience_(patience) {}
 
-TUTTI_DECL std::vector<std::string> survivors::exchange(std::string_view mine) {
-  return rank_ == 0 ? serve(mine) : ask(mine);
+TUTTI_DECL std::vector<std::string> survivors::exchange(std::string_view text) {
+  return rank_ == 0 ? serve(text) : ask(text);
 }
 
-TUTTI_DECL std::vector<std::string> survivors::serve(std::string_view mine) {
-  std::vector<std::string> all(size());
-  all[0] = mine;
+TUTTI_DECL std::vector<std::string> survivors::serve(std::string_view text) {
+  std::vector<std::string> texts(size());
+  texts[0] = text;
   time_point const deadline = steady_now() + patience_;
-  rank_failure why;
-  for (rank_type r = 1; r < size() && why.kind == failure::none; ++r) {
+  rank_failure cause;
+  for (rank_type r = 1; r < size() && cause.kind == failure::none; ++r) {
     bootstrap_frame f;
     io state = lines_[r - 1].send(deadline);
-    state = state == io::done ? lines_[r - 1].receive(f, UINT64_MAX, deadline) : state;
-    if (state == io::done && f.kind == bootstrap_frame_kind::text) {
-      all[r] = std::move(f.payload);
+    state = state == io::complete ? lines_[r - 1].receive(f, UINT64_MAX, deadline) : state;
+    if (state == io::complete && f.kind == bootstrap_frame_kind::text) {
+      texts[r] = std::move(f.payload);
     } else {
-      why = {"shrinking: rank " + std::to_string(members_[r]) + " of the failed world " +
-                 (state == io::late ? "did not answer within " + seconds_text(patience_) : "is gone too"),
-             failure::join,
-             {members_[r]}};
+      cause = {"shrinking: rank " + std::to_string(members_[r]) + " of the failed world " +
+                   (state == io::late ? "did not answer within " + seconds_text(patience_) : "is gone too"),
+               failure::join,
+               {members_[r]}};
     }
   }
-  bool const failed = why.kind != failure::none;
-  std::string const reply = failed ? encode(why) : packer().texts(all).take();
+  bool const has_failed = cause.kind != failure::none;
+  std::string const reply = has_failed ? encode(cause) : packer().texts(texts).take();
   for (channel& line : lines_) {
-    line.queue(failed ? bootstrap_frame_kind::failure : bootstrap_frame_kind::table, reply);
+    line.queue(has_failed ? bootstrap_frame_kind::failure : bootstrap_frame_kind::table, reply);
   }
   for (channel& line : lines_) {
     line.send(deadline);  // the next exchange, or the world, notices a rank that is gone by now
   }
-  if (failed) {
-    throw error(why.kind, why.text).set_ranks(members_[0], why.at_fault);
+  if (has_failed) {
+    throw error(cause.kind, cause.text).set_ranks(members_[0], cause.at_fault);
   }
-  return all;
+  return texts;
 }
 
-TUTTI_DECL std::vector<std::string> survivors::ask(std::string_view mine) {
+TUTTI_DECL std::vector<std::string> survivors::ask(std::string_view text) {
   time_point const deadline = steady_now() + 2 * patience_;  // the host's deadline counts
   bootstrap_frame answer;
-  lines_[0].queue(bootstrap_frame_kind::text, mine);
+  lines_[0].queue(bootstrap_frame_kind::text, text);
   io state = lines_[0].send(deadline);
-  state = state == io::done ? lines_[0].receive(answer, UINT64_MAX, deadline) : state;
-  if (state == io::done && answer.kind == bootstrap_frame_kind::table) {
+  state = state == io::complete ? lines_[0].receive(answer, UINT64_MAX, deadline) : state;
+  if (state == io::complete && answer.kind == bootstrap_frame_kind::table) {
     unpacker u(answer.payload);
-    auto all = u.texts();
-    if (u.is_complete() && all.size() == size()) {
-      return all;
+    auto texts = u.texts();
+    if (u.is_complete() && texts.size() == size()) {
+      return texts;
     }
   }
-  rank_failure why;
-  if (state != io::done || answer.kind != bootstrap_frame_kind::failure || !decode(answer.payload, why)) {
-    why = {"shrinking: rank " + std::to_string(members_[0]) + " of the failed world " +
-               (state == io::late ? "did not answer within " + seconds_text(2 * patience_) : "is gone too"),
-           failure::join,
-           {members_[0]}};
+  rank_failure cause;
+  if (state != io::complete || answer.kind != bootstrap_frame_kind::failure || !decode(answer.payload, cause)) {
+    cause = {"shrinking: rank " + std::to_string(members_[0]) + " of the failed world " +
+                 (state == io::late ? "did not answer within " + seconds_text(2 * patience_) : "is gone too"),
+             failure::join,
+             {members_[0]}};
   }
-  throw error(why.kind, why.text).set_ranks(members_[rank_], why.at_fault);
+  throw error(cause.kind, cause.text).set_ranks(members_[rank_], cause.at_fault);
 }
 
 }  // namespace tutti::detail::bootstrap

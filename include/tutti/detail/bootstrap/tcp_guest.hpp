@@ -46,22 +46,22 @@ class tcp_guest final : public tcp_side {
     }
   }
 
-  TUTTI_COLD std::vector<std::string> exchange(std::string_view mine) override {
-    line_.queue(bootstrap_frame_kind::text, mine);
+  TUTTI_COLD std::vector<std::string> exchange(std::string_view text) override {
+    line_.queue(bootstrap_frame_kind::text, text);
     bootstrap_frame answer;
     // Rank 0's patience begins with its own call, which may be as late as that patience allows.
     time_point const deadline = steady_now() + 2 * me_.patience + grace;
     io state = line_.send(deadline);
-    state = state == io::done ? line_.receive(answer, most_table, deadline) : state;
-    if (state == io::done && answer.kind == bootstrap_frame_kind::table) {
+    state = state == io::complete ? line_.receive(answer, table_limit, deadline) : state;
+    if (state == io::complete && answer.kind == bootstrap_frame_kind::table) {
       unpacker u(answer.payload);
-      auto all = u.texts();
-      if (u.is_complete() && all.size() == me_.size) {
-        return all;
+      auto texts = u.texts();
+      if (u.is_complete() && texts.size() == me_.size) {
+        return texts;
       }
     }
     line_.close();
-    throw_if_told(answer);
+    throw_failure_of(answer);
     throw error(failure::join,
                 "exchange at " + place_ + ": " +
                     (state == io::late ? "rank 0 did not answer within " + seconds_text(2 * me_.patience + grace)
@@ -76,19 +76,19 @@ class tcp_guest final : public tcp_side {
  private:
   /// The time by which the others outwait rank 0, as only rank 0 can name the missing ranks.
   static constexpr duration grace = std::chrono::seconds(5);
-  static constexpr std::uint64_t most_words = 1U << 16U;  ///< bytes of a welcome or a failure
-  static constexpr std::uint64_t most_table = 1U << 28U;  ///< bytes of all texts
+  static constexpr std::uint64_t answer_limit = 1U << 16U;  ///< bytes of a welcome or a failure
+  static constexpr std::uint64_t table_limit = 1U << 28U;   ///< bytes of all texts
 
   TUTTI_COLD bool reach(host_port const& at, time_point deadline) {
     try {
-      for (net::address const& to : net::resolve(at.host, at.port)) {
+      for (net::address const& address : net::resolve(at.host, at.port)) {
         // An address that drops packets must not keep the others from being tried.
         time_point const next = steady_now() + std::chrono::seconds(5);
-        line_ = channel(net::connect(to, (std::min)(next, deadline)));
+        line_ = channel(net::connect(address, (std::min)(next, deadline)));
         if (line_) {
           return true;
         }
-        reason_ = to.text() + ": " + describe_errno(errno);
+        reason_ = address.text() + ": " + describe_errno(errno);
       }
     } catch (error const& e) {
       reason_ = e.what();
@@ -105,14 +105,14 @@ class tcp_guest final : public tcp_side {
     bootstrap_frame answer;
     io state = line_.send(deadline);
     // Even if sending fails there may be an answer that says why.
-    state = state == io::late ? state : line_.receive(answer, most_words, deadline);
-    if (state == io::done && answer.kind == bootstrap_frame_kind::welcome) {
-      net::address const mine = net::local_address(line_.fd());
-      reach_ = mine.is_loopback() ? answer.payload : mine.host();
+    state = state == io::late ? state : line_.receive(answer, answer_limit, deadline);
+    if (state == io::complete && answer.kind == bootstrap_frame_kind::welcome) {
+      net::address const address = net::local_address(line_.fd());
+      reach_ = address.is_loopback() ? answer.payload : address.host();
       return true;
     }
-    throw_if_told(answer);
-    if (state == io::done && answer.kind == bootstrap_frame_kind::refusal) {
+    throw_failure_of(answer);
+    if (state == io::complete && answer.kind == bootstrap_frame_kind::refusal) {
       throw error(failure::join,
                   "the world did not come together: rank 0 at " + place_ + " refuses rank " + std::to_string(me_.rank) +
                       " of " + std::to_string(me_.size) + (me_.job.empty() ? "" : " of job '" + me_.job + "'") +
@@ -125,10 +125,10 @@ class tcp_guest final : public tcp_side {
     return false;
   }
 
-  TUTTI_COLD void throw_if_told(bootstrap_frame const& answer) const {
-    rank_failure why;
-    if (answer.kind == bootstrap_frame_kind::failure && decode(answer.payload, why)) {
-      throw error(why.kind, why.text).set_ranks(me_.rank, why.at_fault);
+  TUTTI_COLD void throw_failure_of(bootstrap_frame const& answer) const {
+    rank_failure cause;
+    if (answer.kind == bootstrap_frame_kind::failure && decode(answer.payload, cause)) {
+      throw error(cause.kind, cause.text).set_ranks(me_.rank, cause.at_fault);
     }
   }
 

@@ -52,41 +52,41 @@ class tcp_host final : public tcp_side {
     announce();
   }
 
-  TUTTI_COLD std::vector<std::string> exchange(std::string_view mine) override {
-    std::vector<std::string> all(me_.size);
-    std::vector<bool> here(me_.size);
-    all[0] = mine;
-    here[0] = true;
-    reporting([&] { collect(all, here); });
-    reporting([&] { deliver(bootstrap_frame_kind::table, packer().texts(all).take()); });
-    return all;
+  TUTTI_COLD std::vector<std::string> exchange(std::string_view text) override {
+    std::vector<std::string> texts(me_.size);
+    std::vector<bool> presence(me_.size);
+    texts[0] = text;
+    presence[0] = true;
+    reporting([&] { collect(texts, presence); });
+    reporting([&] { deliver(bootstrap_frame_kind::table, packer().texts(texts).take()); });
+    return texts;
   }
 
   /// Not a loopback address, unless all ranks are on this host.
   [[nodiscard]] std::string local_host() const override { return reach_; }
-  [[nodiscard]] std::vector<std::string> refused() const override { return refused_; }
+  [[nodiscard]] std::vector<std::string> refusals() const override { return refusals_; }
 
   // Callbacks of the greeter.
 
   [[nodiscard]] TUTTI_COLD static pending_hello begin(descriptor s) {
-    std::string from = net::peer_address(s.get()).text();
-    return {channel(std::move(s)), std::move(from)};
+    std::string peer = net::peer_address(s.get()).text();
+    return {channel(std::move(s)), std::move(peer)};
   }
   [[nodiscard]] static net::heard hear(pending_hello& p) { return p.hear(tcp_hello::limit); }
-  void turn_away(pending_hello const& p, char const* why) { refuse(p.from, why); }
+  void turn_away(pending_hello const& p, char const* reason) { refuse(p.peer, reason); }
   TUTTI_COLD void arrive(pending_hello p) {
     tcp_hello hello;
-    if (!hello.decode(p.said.payload)) {
-      return refuse(p.from, "not a greeting of tutti");
+    if (!hello.decode(p.frame.payload)) {
+      return refuse(p.peer, "not a greeting of tutti");
     }
     if (hello.job != me_.job || hello.size != me_.size || hello.rank >= me_.size || p.line.unread() != 0) {
-      refuse(p.from, objection_to(hello));
+      refuse(p.peer, objection_to(hello));
       p.line.queue(bootstrap_frame_kind::refusal, {});
       p.line.flush();
       return;
     }
     if (verdict_) {
-      ++dismissed_;
+      ++dismissal_count_;
       return tell(p.line, *verdict_);
     }
     if (guests_[hello.rank]) {
@@ -114,21 +114,21 @@ class tcp_host final : public tcp_side {
       }
       // The clock decides, not poll: a chatty connection must not postpone the deadline.
       if (!roll_.complete() && steady_now() >= deadline) {
-        roll_.fail_missing(me_.patience, refused_text());
+        roll_.fail_missing(me_.patience, refusal_text());
       }
     }
   }
 
   /// Tells the members that have joined why it failed, and for a moment members on their way.
-  TUTTI_COLD void dismiss(rank_failure why) {
-    verdict_ = std::move(why);
-    std::size_t left = me_.size - 1;
-    for (channel& g : guests_) {
-      left -= g ? 1U : 0U;
-      tell(g, *verdict_);
+  TUTTI_COLD void dismiss(rank_failure cause) {
+    verdict_ = std::move(cause);
+    std::size_t remaining = me_.size - 1;
+    for (channel& guest : guests_) {
+      remaining -= guest ? 1U : 0U;
+      tell(guest, *verdict_);
     }
     time_point const deadline = steady_now() + (std::min)(me_.patience, moment);
-    while (dismissed_ < left && steady_now() < deadline) {
+    while (dismissal_count_ < remaining && steady_now() < deadline) {
       listen(deadline);
     }
   }
@@ -136,8 +136,8 @@ class tcp_host final : public tcp_side {
   /// Waits once and handles the events.
   TUTTI_COLD void listen(time_point deadline) {
     std::vector<pollfd> set(1, {listener_.get(), POLLIN, 0});
-    for (channel const& g : guests_) {
-      set.push_back({g.fd(), POLLIN, 0});  // an absent one has -1, which poll skips
+    for (channel const& guest : guests_) {
+      set.push_back({guest.fd(), POLLIN, 0});  // an absent one has -1, which poll skips
     }
     pending_.append_to(set);
     poll_until(set, deadline);
@@ -160,78 +160,78 @@ class tcp_host final : public tcp_side {
 
   /// Frees the seat of a rank that has left, or that sends more than its hello before it is welcome.
   TUTTI_COLD void check_seat(rank_type r) {
-    io const heard = guests_[r].fill(1);
-    if (heard == io::open) {
+    io const state = guests_[r].fill(1);
+    if (state == io::open) {
       return;
     }
     refuse(net::peer_address(guests_[r].fd()).text(),
-           roll_.known(r) + (heard == io::closed ? " closed its connection" : " sent more than a greeting") +
+           roll_.description(r) + (state == io::hangup ? " closed its connection" : " sent more than a greeting") +
                " before all ranks had joined");
     guests_[r].close();
     roll_.strike_off(r);
   }
 
   /// For rank 0 alone: an unknown peer is not told why it was refused.
-  [[nodiscard]] TUTTI_COLD std::string objection_to(tcp_hello const& h) const {
-    if (h.job != me_.job) {
-      return describe(h.process) + " belongs to job '" + h.job + "', this is '" + me_.job + "'";
+  [[nodiscard]] TUTTI_COLD std::string objection_to(tcp_hello const& hello) const {
+    if (hello.job != me_.job) {
+      return describe(hello.process) + " belongs to job '" + hello.job + "', this is '" + me_.job + "'";
     }
-    if (h.size != me_.size) {
-      return describe(h.rank, h.process) + " expects a world of " + std::to_string(h.size) +
+    if (hello.size != me_.size) {
+      return describe(hello.rank, hello.process) + " expects a world of " + std::to_string(hello.size) +
              " ranks, but rank 0 expects " + std::to_string(me_.size) + " (TUTTI_SIZE)";
     }
-    return h.rank >= me_.size
-               ? describe(h.process) + " says it is rank " + std::to_string(h.rank) + " of " + std::to_string(h.size)
-               : describe(h.rank, h.process) + " sent more than a greeting";
+    return hello.rank >= me_.size ? describe(hello.process) + " says it is rank " + std::to_string(hello.rank) +
+                                        " of " + std::to_string(hello.size)
+                                  : describe(hello.rank, hello.process) + " sent more than a greeting";
   }
 
-  TUTTI_COLD void refuse(std::string const& from, std::string const& why) {
-    if (refused_.size() < 64) {
-      refused_.push_back(from + ": " + why);
+  TUTTI_COLD void refuse(std::string const& peer, std::string const& reason) {
+    if (refusals_.size() < 64) {
+      refusals_.push_back(peer + ": " + reason);
     }
   }
 
   /// The first few refusals, for an error that they may explain.
-  [[nodiscard]] TUTTI_COLD std::string refused_text() const {
-    constexpr std::size_t most = 4;
+  [[nodiscard]] TUTTI_COLD std::string refusal_text() const {
+    constexpr std::size_t limit = 4;
     std::string text;
-    for (std::size_t i = 0; i < (std::min)(refused_.size(), most); ++i) {
-      text += (i == 0 ? "" : ", ") + refused_[i];
+    for (std::size_t i = 0; i < (std::min)(refusals_.size(), limit); ++i) {
+      text += (i == 0 ? "" : ", ") + refusals_[i];
     }
-    return refused_.size() > most ? text + " and others" : text;
+    return refusals_.size() > limit ? text + " and others" : text;
   }
 
   TUTTI_COLD void announce() {
     reach_ = me_.size == 1 ? net::loopback_host() : std::string();
     for (rank_type r = 1; r < me_.size; ++r) {
-      net::address const here = net::local_address(guests_[r].fd());
-      if (r == 1 || !here.is_loopback()) {
-        reach_ = here.host();
+      net::address const address = net::local_address(guests_[r].fd());
+      if (r == 1 || !address.is_loopback()) {
+        reach_ = address.host();
       }
-      if (!here.is_loopback()) {
+      if (!address.is_loopback()) {
         break;
       }
     }
     reporting([&] { deliver(bootstrap_frame_kind::welcome, reach_); });
   }
 
-  TUTTI_COLD void collect(std::vector<std::string>& all, std::vector<bool>& here) {
+  TUTTI_COLD void collect(std::vector<std::string>& texts, std::vector<bool>& presence) {
     time_point const deadline = steady_now() + me_.patience;
     std::vector<pollfd> set(me_.size);
     for (;;) {
       std::vector<rank_type> absent;
       set[0] = {-1, 0, 0};
       for (rank_type r = 1; r < me_.size; ++r) {
-        if (!here[r]) {
-          take(r, all[r], here);
+        if (!presence[r]) {
+          take(r, texts[r], presence);
         }
-        if (!here[r]) {
+        if (!presence[r]) {
           if (!guests_[r]) {
-            fail(roll_.known(r) + " is not connected any more", {r});
+            fail(roll_.description(r) + " is not connected any more", {r});
           }
           absent.push_back(r);
         }
-        set[r] = {here[r] ? -1 : guests_[r].fd(), POLLIN, 0};
+        set[r] = {presence[r] ? -1 : guests_[r].fd(), POLLIN, 0};
       }
       if (absent.empty()) {
         return;
@@ -243,49 +243,49 @@ class tcp_host final : public tcp_side {
       }
       poll_until(set, deadline);
       for (rank_type r = 1; r < me_.size; ++r) {
-        if (set[r].revents != 0 && guests_[r].fill() == io::closed) {
-          take(r, all[r], here);
-          if (!here[r]) {
+        if (set[r].revents != 0 && guests_[r].fill() == io::hangup) {
+          take(r, texts[r], presence);
+          if (!presence[r]) {
             guests_[r].close();
-            fail(roll_.known(r) + " closed its connection", {r});
+            fail(roll_.description(r) + " closed its connection", {r});
           }
         }
       }
     }
   }
 
-  TUTTI_COLD void take(rank_type r, std::string& text, std::vector<bool>& here) {
+  TUTTI_COLD void take(rank_type r, std::string& text, std::vector<bool>& presence) {
     bootstrap_frame f;
     std::uint64_t const limit = text_limit(me_.size);
-    auto const found = guests_[r].next(f, limit);
-    if (found == channel::found::nothing) {
+    auto const result = guests_[r].next(f, limit);
+    if (result == channel::parse_result::incomplete) {
       return;
     }
-    if (found == channel::found::too_long) {
-      fail(roll_.known(r) + " gave a text of more than " + std::to_string(limit) + " bytes", {r});
+    if (result == channel::parse_result::too_long) {
+      fail(roll_.description(r) + " gave a text of more than " + std::to_string(limit) + " bytes", {r});
     }
-    if (found != channel::found::frame || f.kind != bootstrap_frame_kind::text) {
-      fail(roll_.known(r) + " sent bytes that do not belong to an exchange", {r});
+    if (result != channel::parse_result::frame || f.kind != bootstrap_frame_kind::text) {
+      fail(roll_.description(r) + " sent bytes that do not belong to an exchange", {r});
     }
     text = std::move(f.payload);
-    here[r] = true;
+    presence[r] = true;
   }
 
   /// Writes one frame to all guests in turn; the system usually buffers it at once.
-  TUTTI_COLD void deliver(bootstrap_frame_kind kind, std::string_view what) {
+  TUTTI_COLD void deliver(bootstrap_frame_kind kind, std::string_view payload) {
     time_point const deadline = steady_now() + me_.patience;
     for (rank_type r = 1; r < me_.size; ++r) {
       if (guests_[r]) {
-        guests_[r].queue(kind, what);
-        if (guests_[r].send(deadline) != io::done) {
-          fail(roll_.known(r) + " closed its connection or does not read from it", {r});
+        guests_[r].queue(kind, payload);
+        if (guests_[r].send(deadline) != io::complete) {
+          fail(roll_.description(r) + " closed its connection or does not read from it", {r});
         }
       }
     }
   }
 
-  [[noreturn]] void fail(std::string const& what, std::vector<rank_type> at_fault) const {
-    throw error(failure::join, "exchange at " + place_ + ": " + what).set_ranks(0, std::move(at_fault));
+  [[noreturn]] void fail(std::string const& text, std::vector<rank_type> at_fault) const {
+    throw error(failure::join, "exchange at " + place_ + ": " + text).set_ranks(0, std::move(at_fault));
   }
 
   /// Calls `work`; if that fails, all guests are told why.
@@ -294,17 +294,17 @@ class tcp_host final : public tcp_side {
     try {
       work();
     } catch (error& e) {
-      for (channel& g : guests_) {
-        tell(g, {e.what(), e.kind(), e.at_fault()});
+      for (channel& guest : guests_) {
+        tell(guest, {e.what(), e.kind(), e.at_fault()});
       }
       e.set_ranks(me_.rank, e.at_fault());
       throw;
     }
   }
 
-  TUTTI_COLD static void tell(channel& line, rank_failure const& why) {
+  TUTTI_COLD static void tell(channel& line, rank_failure const& cause) {
     if (line) {
-      line.queue(bootstrap_frame_kind::failure, encode(why));
+      line.queue(bootstrap_frame_kind::failure, encode(cause));
       line.send(steady_now() + std::chrono::milliseconds(100));
       line.close();
     }
@@ -316,9 +316,9 @@ class tcp_host final : public tcp_side {
   roll_call roll_;
   std::vector<channel> guests_;  ///< by rank
   net::greeter<pending_hello> pending_;
-  std::vector<std::string> refused_;
+  std::vector<std::string> refusals_;
   std::optional<rank_failure> verdict_;  ///< the reason why the world cannot be formed
-  std::size_t dismissed_ = 0;            ///< the number of latecomers that have been told
+  std::size_t dismissal_count_ = 0;      ///< the number of latecomers that have been told
   std::string reach_;
 };
 

@@ -4,7 +4,7 @@
 #include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/bootstrap/membership.hpp>
 #include <tutti/detail/core/descriptor.hpp>
-#include <tutti/detail/core/owned.hpp>
+#include <tutti/detail/core/owner.hpp>
 #include <tutti/detail/net/address.hpp>
 
 #include <string>
@@ -39,18 +39,18 @@ class tcp_rendezvous {
   [[nodiscard]] rank_type rank() const noexcept { return rank_; }
   [[nodiscard]] rank_type size() const noexcept { return size_; }
 
-  std::vector<std::string> exchange(std::string_view mine);
+  std::vector<std::string> exchange(std::string_view text);
 
   /// The address by which other members reach this host: that of the interface on the route to rank 0.
   [[nodiscard]] std::string local_host() const;
 
   /// The first 64 connections that rank 0 has refused, with addresses and reasons. Empty on the other ranks.
-  [[nodiscard]] std::vector<std::string> refused() const;
+  [[nodiscard]] std::vector<std::string> refusals() const;
 
  private:
   rank_type rank_;
   rank_type size_;
-  owned<tcp_side> side_;
+  owner<tcp_side> side_;
 };
 
 }  // namespace tutti::detail::bootstrap

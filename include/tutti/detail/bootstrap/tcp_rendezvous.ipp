@@ -26,8 +26,8 @@ TUTTI_DECL descriptor listen_as_rank_0(host_port const& at, membership const& me
     brief.patience = (std::min)(me.patience, short_visit);
     try {
       tcp_guest const second({"localhost", at.port}, brief);
-    } catch (error const& told) {
-      if (std::string_view(told.what()).find("two processes") != std::string_view::npos) {
+    } catch (error const& answer) {
+      if (std::string_view(answer.what()).find("two processes") != std::string_view::npos) {
         throw;
       }
     }
@@ -56,14 +56,14 @@ TUTTI_DECL tcp_rendezvous::tcp_rendezvous(descriptor listener, membership const&
 
 TUTTI_DECL tcp_rendezvous::~tcp_rendezvous() = default;
 
-TUTTI_DECL std::vector<std::string> tcp_rendezvous::exchange(std::string_view mine) {
-  return side_->exchange(mine);
+TUTTI_DECL std::vector<std::string> tcp_rendezvous::exchange(std::string_view text) {
+  return side_->exchange(text);
 }
 TUTTI_DECL std::string tcp_rendezvous::local_host() const {
   return side_->local_host();
 }
-TUTTI_DECL std::vector<std::string> tcp_rendezvous::refused() const {
-  return side_->refused();
+TUTTI_DECL std::vector<std::string> tcp_rendezvous::refusals() const {
+  return side_->refusals();
 }
 
 }  // namespace tutti::detail::bootstrap

@@ -35,9 +35,9 @@ class tcp_side {
   tcp_side& operator=(tcp_side const&) = delete;
   virtual ~tcp_side() = default;
 
-  virtual std::vector<std::string> exchange(std::string_view mine) = 0;
+  virtual std::vector<std::string> exchange(std::string_view text) = 0;
   [[nodiscard]] virtual std::string local_host() const = 0;
-  [[nodiscard]] virtual std::vector<std::string> refused() const { return {}; }
+  [[nodiscard]] virtual std::vector<std::string> refusals() const { return {}; }
 };
 
 }  // namespace tutti::detail::bootstrap

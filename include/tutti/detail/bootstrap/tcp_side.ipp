@@ -11,11 +11,11 @@ TUTTI_DECL std::string tcp_hello::encode() const {
 }
 TUTTI_DECL bool tcp_hello::decode(std::string_view bytes) {
   unpacker u(bytes);
-  bool const known = u.number() == version;
+  bool const has_version = u.number() == version;
   rank = u.number_as<rank_type>();
   size = u.number_as<rank_type>();
   job = u.text();
-  return detail::decode(u.text(), process) && u.is_complete() && known;
+  return detail::decode(u.text(), process) && u.is_complete() && has_version;
 }
 
 }  // namespace tutti::detail::bootstrap

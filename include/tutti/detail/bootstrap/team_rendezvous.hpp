@@ -23,18 +23,18 @@ class team_rendezvous {
   /// @throws the errors of both rendezvous
   team_rendezvous(Seat& seat, Processes& processes) : seat_(&seat), processes_(&processes) {
     auto const facts = relay([&] {
-      std::vector<std::string> known{"", ""};
+      std::vector<std::string> texts{"", ""};
       if constexpr (knows_host) {
-        known[0] = processes.local_host();
+        texts[0] = processes.local_host();
       }
       if constexpr (knows_node) {
-        known[1] = processes.node();
+        texts[1] = processes.node();
       }
-      known.push_back(packer().number(processes.rank()).take());
+      texts.push_back(packer().number(processes.rank()).take());
       for (std::string& threads : processes.exchange(packer().number(seat.size()).take())) {
-        known.push_back(std::move(threads));
+        texts.push_back(std::move(threads));
       }
-      return known;
+      return texts;
     });
     host_ = facts[0];
     node_ = facts[1];
@@ -50,16 +50,16 @@ class team_rendezvous {
   [[nodiscard]] rank_type rank() const noexcept { return rank_; }
   [[nodiscard]] rank_type size() const noexcept { return size_; }
 
-  std::vector<std::string> exchange(std::string_view mine) {
-    auto const ours = seat_->exchange(mine);
+  std::vector<std::string> exchange(std::string_view text) {
+    auto const local_texts = seat_->exchange(text);
     return relay([&] {
-      std::vector<std::string> all;
-      for (std::string const& theirs : processes_->exchange(packer().texts(ours).take())) {
-        for (std::string& text : unpacker(theirs).texts()) {
-          all.push_back(std::move(text));
+      std::vector<std::string> all_texts;
+      for (std::string const& process_texts : processes_->exchange(packer().texts(local_texts).take())) {
+        for (std::string& rank_text : unpacker(process_texts).texts()) {
+          all_texts.push_back(std::move(rank_text));
         }
       }
-      return all;
+      return all_texts;
     });
   }
 
@@ -82,11 +82,11 @@ class team_rendezvous {
   /// Returns the result of `f` on thread 0 to all threads.
   template <class F>
   std::vector<std::string> relay(F f) {
-    std::string packed;
+    std::string message;
     if (seat_->rank() == 0) {
-      packed = packer().texts(f()).take();
+      message = packer().texts(f()).take();
     }
-    return unpacker(seat_->exchange(packed)[0]).texts();
+    return unpacker(seat_->exchange(message)[0]).texts();
   }
 
   Seat* seat_;

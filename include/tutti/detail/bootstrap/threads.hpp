@@ -25,23 +25,23 @@ class thread_meeting {
 
   [[nodiscard]] rank_type size() const noexcept { return static_cast<rank_type>(seats_.size()); }
 
-  std::vector<std::string> exchange(rank_type me, std::string_view mine);
+  std::vector<std::string> exchange(rank_type me, std::string_view text);
 
   /// Notes that rank `me` has ended. Exchanges of ranks that wait for it, now or later, fail.
-  void leave(rank_type me, std::string_view why);
+  void leave(rank_type me, std::string_view reason);
 
  private:
   struct seat {
-    bool here = false;
-    std::string text;  ///< the rank's part of the current exchange
-    std::string gone;  ///< the reason why the rank has ended; empty while it runs
+    bool is_present = false;
+    std::string text;        ///< the rank's part of the current exchange
+    std::string end_reason;  ///< the reason why the rank has ended; empty while it runs
   };
 
-  [[nodiscard]] bool broken() const noexcept { return broken_.kind != failure::none; }
+  [[nodiscard]] bool is_broken() const noexcept { return breakdown_.kind != failure::none; }
   void complete();
   void check_gone();
   void give_up();
-  void break_up(std::string const& why, std::vector<rank_type> at_fault);
+  void break_up(std::string const& reason, std::vector<rank_type> at_fault);
 
   monitor monitor_;
   duration patience_;
@@ -49,7 +49,7 @@ class thread_meeting {
   rank_type present_ = 0;
   std::vector<seat> seats_;  ///< by rank
   std::vector<std::string> complete_;
-  rank_failure broken_;  ///< the reason why no exchange can succeed any more
+  rank_failure breakdown_;  ///< the reason why no exchange can succeed any more
 };
 
 /// The rendezvous of a rank that is a thread. Used by that thread alone.
@@ -61,7 +61,7 @@ class thread_rendezvous {
 
   [[nodiscard]] rank_type rank() const noexcept { return rank_; }
   [[nodiscard]] rank_type size() const noexcept { return meeting_->size(); }
-  std::vector<std::string> exchange(std::string_view mine) { return meeting_->exchange(rank_, mine); }
+  std::vector<std::string> exchange(std::string_view text) { return meeting_->exchange(rank_, text); }
 
  private:
   thread_meeting* meeting_;
@@ -77,7 +77,7 @@ class thread_rendezvous {
 /// @pre n >= 1
 /// @throws std::system_error if the system gives no more threads; running ones have ended then
 template <class F>
-[[nodiscard]] auto run_threads(rank_type n, F&& f, duration patience = join_timeout)
+[[nodiscard]] auto run_threads(rank_type n, F&& function, duration patience = join_timeout)
     -> std::vector<outcome<std::invoke_result_t<F&, thread_rendezvous&>>> {
   using result = std::invoke_result_t<F&, thread_rendezvous&>;
   expects(n >= 1, "spawn: a world has at least one rank, not 0");
@@ -92,10 +92,10 @@ template <class F>
     try {
       thread_rendezvous at(meeting, me);
       if constexpr (std::is_void_v<result>) {
-        f(at);
+        function(at);
         ends[me] = outcome<result>(std::in_place);
       } else {
-        ends[me] = outcome<result>(std::in_place, f(at));
+        ends[me] = outcome<result>(std::in_place, function(at));
       }
     } catch (...) {
       if (is_forced_unwind()) {

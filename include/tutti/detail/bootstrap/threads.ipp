@@ -11,20 +11,20 @@ namespace tutti::inline v0_1_0::detail::inline bootstrap {
 TUTTI_DECL thread_meeting::thread_meeting(rank_type size, duration patience)
     : patience_(finite_patience(patience)), seats_(size) {}
 
-TUTTI_DECL std::vector<std::string> thread_meeting::exchange(rank_type me, std::string_view mine) {
-  held const lock(monitor_);
+TUTTI_DECL std::vector<std::string> thread_meeting::exchange(rank_type me, std::string_view text) {
+  monitor_lock const lock(monitor_);
   std::uint64_t const round = round_;
-  seats_[me].text = mine;
-  seats_[me].here = true;
-  if (++present_ == size() && !broken()) {
+  seats_[me].text = text;
+  seats_[me].is_present = true;
+  if (++present_ == size() && !is_broken()) {
     complete();
     return complete_;
   }
   check_gone();
-  time_point const until = steady_now() + patience_;
-  while (round_ == round && !broken()) {
-    if (steady_now() < until) {
-      monitor_.wait_until(until);
+  time_point const deadline = steady_now() + patience_;
+  while (round_ == round && !is_broken()) {
+    if (steady_now() < deadline) {
+      monitor_.wait_until(deadline);
     } else {
       give_up();
     }
@@ -32,14 +32,14 @@ TUTTI_DECL std::vector<std::string> thread_meeting::exchange(rank_type me, std::
   if (round_ != round) {
     return complete_;  // overwritten only after every rank has joined again
   }
-  throw error(broken_.kind, broken_.text).set_ranks(me, broken_.at_fault);
+  throw error(breakdown_.kind, breakdown_.text).set_ranks(me, breakdown_.at_fault);
 }
 
-TUTTI_DECL void thread_meeting::leave(rank_type me, std::string_view why) {
-  held const lock(monitor_);
-  std::string& gone = seats_[me].gone;
-  gone = "rank " + std::to_string(me) + (why.empty() ? " ended without taking part" : " failed before: ");
-  gone.append(why);
+TUTTI_DECL void thread_meeting::leave(rank_type me, std::string_view reason) {
+  monitor_lock const lock(monitor_);
+  std::string& end_reason = seats_[me].end_reason;
+  end_reason = "rank " + std::to_string(me) + (reason.empty() ? " ended without taking part" : " failed before: ");
+  end_reason.append(reason);
   if (present_ > 0) {
     check_gone();
   }
@@ -49,7 +49,7 @@ TUTTI_DECL void thread_meeting::complete() {
   complete_.resize(size());
   for (rank_type r = 0; r < size(); ++r) {
     complete_[r] = std::move(seats_[r].text);
-    seats_[r].here = false;
+    seats_[r].is_present = false;
   }
   present_ = 0;
   ++round_;
@@ -58,8 +58,8 @@ TUTTI_DECL void thread_meeting::complete() {
 
 TUTTI_DECL void thread_meeting::check_gone() {
   for (rank_type r = 0; r < size(); ++r) {
-    if (!seats_[r].gone.empty()) {
-      return break_up(seats_[r].gone, {r});
+    if (!seats_[r].end_reason.empty()) {
+      return break_up(seats_[r].end_reason, {r});
     }
   }
 }
@@ -67,7 +67,7 @@ TUTTI_DECL void thread_meeting::check_gone() {
 TUTTI_DECL void thread_meeting::give_up() {
   std::vector<rank_type> absent;
   for (rank_type r = 0; r < size(); ++r) {
-    if (!seats_[r].here) {
+    if (!seats_[r].is_present) {
       absent.push_back(r);
     }
   }
@@ -75,9 +75,9 @@ TUTTI_DECL void thread_meeting::give_up() {
            absent);
 }
 
-TUTTI_DECL void thread_meeting::break_up(std::string const& why, std::vector<rank_type> at_fault) {
-  if (!broken()) {
-    broken_ = {"exchange among the threads of this process: " + why, failure::join, std::move(at_fault)};
+TUTTI_DECL void thread_meeting::break_up(std::string const& reason, std::vector<rank_type> at_fault) {
+  if (!is_broken()) {
+    breakdown_ = {"exchange among the threads of this process: " + reason, failure::join, std::move(at_fault)};
     monitor_.notify_all();
   }
 }

@@ -48,24 +48,26 @@ struct form;
 /// A blocking call reads its inputs before it returns; a started one reads them later.
 enum class calling : bool { now, later };
 
-template <calling When, class Role, class Argument, class Any>
+template <calling Time, class Role, class Argument, class Element>
 inline constexpr bool fits = std::convertible_to<Argument, rank_type>;
-template <calling When, class Argument, class Any>
-inline constexpr bool fits<When, total_argument, Argument, Any> = std::convertible_to<Argument, std::size_t>;
-template <calling When, class T, class Argument, class Any>
-inline constexpr bool fits<When, reads<T>, Argument, Any> =
-    (When == calling::now || lasting<Argument>)&&buffer_of<std::remove_cvref_t<Argument>, T>;
-template <calling When, class Argument, class Any>
-inline constexpr bool fits<When, reads<any_element>, Argument, Any> =
-    (When == calling::now || lasting<Argument>)&&buffer<std::remove_cvref_t<Argument>>;
-template <calling When, class Argument, class Any>
-inline constexpr bool fits<When, reads<same_element>, Argument, Any> = fits<When, reads<Any>, Argument, Any>;
-template <calling When, class T, class Argument, class Any>
-inline constexpr bool fits<When, writes<T>, Argument, Any> = lasting_mutable_buffer_of<Argument, T>;
-template <calling When, class Argument, class Any>
-inline constexpr bool fits<When, writes<any_element>, Argument, Any> = lasting_mutable_buffer<Argument>;
-template <calling When, class Argument, class Any>
-inline constexpr bool fits<When, writes<same_element>, Argument, Any> = fits<When, writes<Any>, Argument, Any>;
+template <calling Time, class Argument, class Element>
+inline constexpr bool fits<Time, total_argument, Argument, Element> = std::convertible_to<Argument, std::size_t>;
+template <calling Time, class T, class Argument, class Element>
+inline constexpr bool fits<Time, reads<T>, Argument, Element> =
+    (Time == calling::now || lasting<Argument>)&&buffer_of<std::remove_cvref_t<Argument>, T>;
+template <calling Time, class Argument, class Element>
+inline constexpr bool fits<Time, reads<any_element>, Argument, Element> =
+    (Time == calling::now || lasting<Argument>)&&buffer<std::remove_cvref_t<Argument>>;
+template <calling Time, class Argument, class Element>
+inline constexpr bool fits<Time, reads<same_element>, Argument, Element> =
+    fits<Time, reads<Element>, Argument, Element>;
+template <calling Time, class T, class Argument, class Element>
+inline constexpr bool fits<Time, writes<T>, Argument, Element> = lasting_mutable_buffer_of<Argument, T>;
+template <calling Time, class Argument, class Element>
+inline constexpr bool fits<Time, writes<any_element>, Argument, Element> = lasting_mutable_buffer<Argument>;
+template <calling Time, class Argument, class Element>
+inline constexpr bool fits<Time, writes<same_element>, Argument, Element> =
+    fits<Time, writes<Element>, Argument, Element>;
 
 /// The element type of an `any_element` argument, or void.
 template <class Role, class Argument>
@@ -81,48 +83,48 @@ template <class First, class... Rest>
 struct first_type<First, Rest...> : std::conditional<std::is_void_v<First>, typename first_type<Rest...>::type, First> {
 };
 
-template <calling When, class Form, class... Arguments>
+template <calling Time, class Form, class... Arguments>
 struct call_of {
   static constexpr bool has_its_number = false;
-  static constexpr bool accepted = false;
+  static constexpr bool is_accepted = false;
 };
-template <calling When, class... Roles, class... Arguments>
+template <calling Time, class... Roles, class... Arguments>
   requires(sizeof...(Roles) == sizeof...(Arguments))
-struct call_of<When, form<Roles...>, Arguments...> {
-  using any = typename first_type<typename any_element_of<Roles, Arguments>::type...>::type;
+struct call_of<Time, form<Roles...>, Arguments...> {
+  using element_type = typename first_type<typename any_element_of<Roles, Arguments>::type...>::type;
   static constexpr bool has_its_number = true;
-  static constexpr bool accepted = (fits<When, Roles, Arguments, any> && ...);
+  static constexpr bool is_accepted = (fits<Time, Roles, Arguments, element_type> && ...);
 };
 
 /// The reasons for which an argument is refused.
 enum class flaw {
-  none,
+  no_flaw,
   braces,
   pointer,
   iterator,
   device,
   bits,
-  scattered,
+  not_contiguous,
   strides,
   object,
   unknown,
   not_copyable,
-  aligned,
+  over_aligned_elements,
   another_type,
   two_types,
   read_only,
-  lost,
-  gone,
+  lost_result,
+  dead_temporary,
   no_root,
 };
 
 /// The reason for which a buffer is refused; Wanted is the element type, or void.
-template <calling When, bool Written, class Wanted, bool Same, class Argument>
+template <calling Time, bool IsWritten, class Element, bool IsSameAsOther, class Argument>
 [[nodiscard]] consteval flaw flaw_of_buffer() {
   using object = std::remove_reference_t<Argument>;
   using bare = std::remove_cv_t<object>;
   constexpr bool is_array = std::is_array_v<object>;
-  if constexpr (!buffer<Argument> && !std::same_as<bare, Wanted>) {
+  if constexpr (!buffer<Argument> && !std::same_as<bare, Element>) {
     if constexpr (std::same_as<bare, braced_list>) {
       return flaw::braces;
     } else if constexpr ((std::is_pointer_v<bare> && !is_array) || std::is_null_pointer_v<bare>) {
@@ -133,80 +135,80 @@ template <calling When, bool Written, class Wanted, bool Same, class Argument>
       return flaw::device;
     } else if constexpr (laid_out<object>) {
       using value = std::remove_cvref_t<decltype(*first_of(std::declval<object&>()))>;
-      return std::is_trivially_copyable_v<value> ? flaw::aligned : flaw::not_copyable;
+      return std::is_trivially_copyable_v<value> ? flaw::over_aligned_elements : flaw::not_copyable;
     } else if constexpr (std::ranges::range<object&>) {
       if constexpr (std::same_as<std::ranges::range_value_t<object&>, bool>) {
         return flaw::bits;
       } else {
-        return flaw::scattered;
+        return flaw::not_contiguous;
       }
     } else if constexpr (requires(object& b) { b.data(), b.size(); }) {
       return flaw::strides;
-    } else if constexpr (element<bare> && std::is_void_v<Wanted>) {
+    } else if constexpr (element<bare> && std::is_void_v<Element>) {
       return flaw::object;
-    } else if constexpr (element<bare> && Written && !lasting<Argument>) {
-      return When == calling::later ? flaw::gone : flaw::lost;
+    } else if constexpr (element<bare> && IsWritten && !lasting<Argument>) {
+      return Time == calling::later ? flaw::dead_temporary : flaw::lost_result;
     } else if constexpr (element<bare> && !requires(object& o) { *o; }) {
       return flaw::another_type;
     } else {
       return flaw::unknown;
     }
-  } else if constexpr ((Written || When == calling::later) && !lasting<Argument>) {
-    return When == calling::later ? flaw::gone : flaw::lost;
-  } else if constexpr (!std::is_void_v<Wanted> && !buffer_of<Argument, Wanted>) {
-    return Same ? flaw::two_types : flaw::another_type;
-  } else if constexpr (Written &&
-                       !(std::is_void_v<Wanted> ? mutable_buffer<Argument> : mutable_buffer_of<Argument, Wanted>)) {
+  } else if constexpr ((IsWritten || Time == calling::later) && !lasting<Argument>) {
+    return Time == calling::later ? flaw::dead_temporary : flaw::lost_result;
+  } else if constexpr (!std::is_void_v<Element> && !buffer_of<Argument, Element>) {
+    return IsSameAsOther ? flaw::two_types : flaw::another_type;
+  } else if constexpr (IsWritten &&
+                       !(std::is_void_v<Element> ? mutable_buffer<Argument> : mutable_buffer_of<Argument, Element>)) {
     return flaw::read_only;
   } else {
-    return flaw::none;
+    return flaw::no_flaw;
   }
 }
 
-template <calling When, class Role, class Argument, class Any>
-inline constexpr flaw flaw_of = fits<When, Role, Argument, Any> ? flaw::none : flaw::no_root;
-template <calling When, class T, class Argument, class Any>
-inline constexpr flaw flaw_of<When, reads<T>, Argument, Any> = flaw_of_buffer<When, false, T, false, Argument>();
-template <calling When, class Argument, class Any>
-inline constexpr flaw flaw_of<When, reads<any_element>, Argument, Any> =
-    flaw_of_buffer<When, false, void, false, Argument>();
-template <calling When, class Argument, class Any>
-inline constexpr flaw flaw_of<When, reads<same_element>, Argument, Any> =
-    flaw_of_buffer<When, false, Any, true, Argument>();
-template <calling When, class T, class Argument, class Any>
-inline constexpr flaw flaw_of<When, writes<T>, Argument, Any> = flaw_of_buffer<When, true, T, false, Argument>();
-template <calling When, class Argument, class Any>
-inline constexpr flaw flaw_of<When, writes<any_element>, Argument, Any> =
-    flaw_of_buffer<When, true, void, false, Argument>();
-template <calling When, class Argument, class Any>
-inline constexpr flaw flaw_of<When, writes<same_element>, Argument, Any> =
-    flaw_of_buffer<When, true, Any, true, Argument>();
+template <calling Time, class Role, class Argument, class Element>
+inline constexpr flaw flaw_of = fits<Time, Role, Argument, Element> ? flaw::no_flaw : flaw::no_root;
+template <calling Time, class T, class Argument, class Element>
+inline constexpr flaw flaw_of<Time, reads<T>, Argument, Element> = flaw_of_buffer<Time, false, T, false, Argument>();
+template <calling Time, class Argument, class Element>
+inline constexpr flaw flaw_of<Time, reads<any_element>, Argument, Element> =
+    flaw_of_buffer<Time, false, void, false, Argument>();
+template <calling Time, class Argument, class Element>
+inline constexpr flaw flaw_of<Time, reads<same_element>, Argument, Element> =
+    flaw_of_buffer<Time, false, Element, true, Argument>();
+template <calling Time, class T, class Argument, class Element>
+inline constexpr flaw flaw_of<Time, writes<T>, Argument, Element> = flaw_of_buffer<Time, true, T, false, Argument>();
+template <calling Time, class Argument, class Element>
+inline constexpr flaw flaw_of<Time, writes<any_element>, Argument, Element> =
+    flaw_of_buffer<Time, true, void, false, Argument>();
+template <calling Time, class Argument, class Element>
+inline constexpr flaw flaw_of<Time, writes<same_element>, Argument, Element> =
+    flaw_of_buffer<Time, true, Element, true, Argument>();
 
 /// The first flaw of a call that has the number of arguments of this form.
-template <calling When, class Form, class... Arguments>
-inline constexpr flaw first_flaw = flaw::none;
-template <calling When, class... Roles, class... Arguments>
+template <calling Time, class Form, class... Arguments>
+inline constexpr flaw first_flaw = flaw::no_flaw;
+template <calling Time, class... Roles, class... Arguments>
   requires(sizeof...(Roles) == sizeof...(Arguments))
-inline constexpr flaw first_flaw<When, form<Roles...>, Arguments...> = [] {
-  using any = typename call_of<When, form<Roles...>, Arguments...>::any;
-  flaw found = flaw::none;
-  ((found = found != flaw::none ? found : flaw_of<When, Roles, Arguments, any>), ...);
-  return found;
+inline constexpr flaw first_flaw<Time, form<Roles...>, Arguments...> = [] {
+  using element_type = typename call_of<Time, form<Roles...>, Arguments...>::element_type;
+  flaw result = flaw::no_flaw;
+  ((result = result != flaw::no_flaw ? result : flaw_of<Time, Roles, Arguments, element_type>), ...);
+  return result;
 }();
 
 /// Refuses a call that no form accepts: the compiler's first error is the sentence.
-template <class Op, bool Reads, calling When, class Forms, class... Arguments>
+template <class Op, bool Reads, calling Time, class Forms, class... Arguments>
 struct refusal;
-template <class Op, bool Reads, calling When, class... Forms, class... Arguments>
-struct refusal<Op, Reads, When, form<Forms...>, Arguments...> {
-  static constexpr bool has_number = (call_of<When, Forms, Arguments...>::has_its_number || ...);
-  static constexpr flaw found = [] {
-    flaw first = flaw::none;
-    ((first = first != flaw::none ? first : first_flaw<When, Forms, Arguments...>), ...);
+template <class Op, bool Reads, calling Time, class... Forms, class... Arguments>
+struct refusal<Op, Reads, Time, form<Forms...>, Arguments...> {
+  static constexpr bool has_number = (call_of<Time, Forms, Arguments...>::has_its_number || ...);
+  static constexpr flaw cause = [] {
+    flaw first = flaw::no_flaw;
+    ((first = first != flaw::no_flaw ? first : first_flaw<Time, Forms, Arguments...>), ...);
     return first;
   }();
-  template <class Of>
-  static constexpr bool fits_number = has_number || !std::same_as<Op, Of>;
+  template <class OtherOp>
+  static constexpr bool fits_number = has_number || !std::same_as<Op, OtherOp>;
 
   static_assert(fits_number<op::allreduce>,
                 "allreduce takes (data) or (input, output); where contributions and results are of two types, only the "
@@ -228,46 +230,48 @@ struct refusal<Op, Reads, When, form<Forms...>, Arguments...> {
   static_assert(fits_number<op::transfer> || !Reads, "send takes (data, rank); is the receiver's rank missing?");
   static_assert(fits_number<op::transfer> || Reads, "recv takes (data, rank); is the sender's rank missing?");
 
-  static_assert(found != flaw::no_root || std::same_as<Op, op::transfer>,
+  static_assert(cause != flaw::no_root || std::same_as<Op, op::transfer>,
                 "the root, a rank, is missing here: it comes after the buffers");
-  static_assert(found != flaw::no_root || !std::same_as<Op, op::transfer>,
+  static_assert(cause != flaw::no_root || !std::same_as<Op, op::transfer>,
                 "the other one's rank is missing here: it comes after the buffer");
-  static_assert(found != flaw::braces,
+  static_assert(cause != flaw::braces,
                 "a list in braces is no buffer: make it a variable, such as a std::vector or an array, and give that");
-  static_assert(found != flaw::pointer,
+  static_assert(cause != flaw::pointer,
                 "a pointer does not say how many elements there are: give std::span(pointer, count)");
-  static_assert(found != flaw::iterator,
+  static_assert(cause != flaw::iterator,
                 "an iterator does not say how many elements there are: give the container, or std::span(first, last)");
-  static_assert(found != flaw::device, "this is memory of a device: call enqueue with it and a stream");
+  static_assert(cause != flaw::device, "this is memory of a device: call enqueue with it and a stream");
   static_assert(
-      found != flaw::bits,
+      cause != flaw::bits,
       "the elements of std::vector<bool> are bits, which have no address: take std::vector<char>, or an array of "
       "bool");
-  static_assert(found != flaw::scattered,
+  static_assert(cause != flaw::not_contiguous,
                 "the elements of this range are not one after the other in memory: copy them to a std::vector, or give "
                 "std::span(pointer, count)");
-  static_assert(found != flaw::strides,
+  static_assert(cause != flaw::strides,
                 "data() and size() do not say whether there are gaps between the elements: give "
                 "std::span(x.data(), count), or specialise tutti::enable_buffer for this class");
-  static_assert(found != flaw::object,
+  static_assert(cause != flaw::object,
                 "one object of a class is no buffer unless the operator knows the type: give std::span(&object, 1)");
-  static_assert(found != flaw::unknown,
+  static_assert(cause != flaw::unknown,
                 "this is no buffer: give a number, a contiguous range, such as std::vector, or "
                 "std::span(pointer, count)");
-  static_assert(found != flaw::not_copyable,
+  static_assert(cause != flaw::not_copyable,
                 "these elements are not trivially copyable, such as std::string: what travels are bytes, so send "
                 "characters and lengths");
-  static_assert(found != flaw::aligned, "these elements are aligned to more than 16 bytes, which messages are not");
-  static_assert(found != flaw::another_type,
+  static_assert(cause != flaw::over_aligned_elements,
+                "these elements are aligned to more than 16 bytes, which messages are not");
+  static_assert(cause != flaw::another_type,
                 "the elements are of another type than those of the reduction: name it there, as in "
                 "tutti::sum<double>{}, or convert the elements");
-  static_assert(found != flaw::two_types, "input and output must have elements of one type");
-  static_assert(found != flaw::read_only, "this buffer is written, so it must not be const");
-  static_assert(found != flaw::lost, "the result would be lost with this temporary: give a variable, or a span of one");
-  static_assert(found != flaw::gone,
+  static_assert(cause != flaw::two_types, "input and output must have elements of one type");
+  static_assert(cause != flaw::read_only, "this buffer is written, so it must not be const");
+  static_assert(cause != flaw::lost_result,
+                "the result would be lost with this temporary: give a variable, or a span of one");
+  static_assert(cause != flaw::dead_temporary,
                 "the operation uses this memory after the call, when the temporary is gone: give a variable, or a span "
                 "of one");
-  static_assert(found != flaw::none || !has_number, "no form of this operator takes these arguments");
+  static_assert(cause != flaw::no_flaw || !has_number, "no form of this operator takes these arguments");
 };
 
 /// The result of a `start` that is refused. It converts to a request, so that the refusal is the only error.
@@ -285,40 +289,40 @@ struct calls_of;
 template <class Op, bool Reads, class... Forms>
 struct calls_of<Op, Reads, form<Forms...>> {
   template <class... Arguments>
-    requires(!(call_of<calling::now, Forms, Arguments...>::accepted || ...))
+    requires(!(call_of<calling::now, Forms, Arguments...>::is_accepted || ...))
   auto operator()(Arguments&&...) {
-    static_cast<void>(sizeof(refused<calling::now, Arguments...>));
+    static_cast<void>(sizeof(refusal_of<calling::now, Arguments...>));
   }
   template <class... Arguments>
-    requires(!(call_of<calling::later, Forms, Arguments...>::accepted || ...))
+    requires(!(call_of<calling::later, Forms, Arguments...>::is_accepted || ...))
   auto start(Arguments&&...) {
-    static_cast<void>(sizeof(refused<calling::later, Arguments...>));
+    static_cast<void>(sizeof(refusal_of<calling::later, Arguments...>));
     return refused_operation();
   }
 
   // Lists in braces, from which no type can be deduced.
   template <class... Rest>
   auto operator()(braced_list, Rest&&...) {
-    static_cast<void>(sizeof(refused<calling::now, braced_list, Rest...>));
+    static_cast<void>(sizeof(refusal_of<calling::now, braced_list, Rest...>));
   }
   template <class First, class... Rest>
   auto operator()(First&&, braced_list, Rest&&...) {
-    static_cast<void>(sizeof(refused<calling::now, First, braced_list, Rest...>));
+    static_cast<void>(sizeof(refusal_of<calling::now, First, braced_list, Rest...>));
   }
   template <class... Rest>
   auto start(braced_list, Rest&&...) {
-    static_cast<void>(sizeof(refused<calling::later, braced_list, Rest...>));
+    static_cast<void>(sizeof(refusal_of<calling::later, braced_list, Rest...>));
     return refused_operation();
   }
   template <class First, class... Rest>
   auto start(First&&, braced_list, Rest&&...) {
-    static_cast<void>(sizeof(refused<calling::later, First, braced_list, Rest...>));
+    static_cast<void>(sizeof(refusal_of<calling::later, First, braced_list, Rest...>));
     return refused_operation();
   }
 
  private:
-  template <calling When, class... Arguments>
-  using refused = refusal<Op, Reads, When, form<Forms...>, Arguments...>;
+  template <calling Time, class... Arguments>
+  using refusal_of = refusal<Op, Reads, Time, form<Forms...>, Arguments...>;
 };
 
 // The operators and their calls.

@@ -17,7 +17,7 @@ struct access {
   /// @throws precondition_error if the communicator is empty
   template <class Communicator>
   [[nodiscard]] static auto& state(Communicator const& world) {
-    return world.here();
+    return world.get_state();
   }
 
   /// The state, on this rank, of the communicator whose members meet. Only a `group_rendezvous` has one.
@@ -28,8 +28,8 @@ struct access {
 
   /// Makes a request from a started operation.
   template <class Request>
-  [[nodiscard]] static Request own(operation_handle&& started) noexcept {
-    return Request(std::move(started));
+  [[nodiscard]] static Request make_request(operation_handle&& operation) noexcept {
+    return Request(std::move(operation));
   }
 };
 

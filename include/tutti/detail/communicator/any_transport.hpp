@@ -30,36 +30,43 @@ struct transport_calls {
   std::string (*place_of)(void const*, rank_type) = nullptr;         ///< null unless ranks have addresses
 
   template <class Transport>
-  [[nodiscard]] static constexpr transport_calls of() noexcept {
-    using t = Transport;
-    transport_calls c{.name = t::name,
-                      .now = [](void const* p) { return static_cast<t const*>(p)->now(); },
-                      .fault = [](void* p) { return static_cast<t*>(p)->fault(); },
-                      .revoke = [](void* p, tutti::fault const& why) { static_cast<t*>(p)->revoke(why); },
-                      .quiesce = [](void* p) { static_cast<t*>(p)->quiesce(); },
-                      .poll = [](void* p) { static_cast<t*>(p)->poll(); },
-                      .probe = [](void* p) { static_cast<t*>(p)->probe(); },
-                      .arm = [](void* p) { return static_cast<t*>(p)->arm(); },
-                      .disarm = [](void* p) { static_cast<t*>(p)->disarm(); }};
-    if constexpr (waits_for_work<t>) {
-      c.wait_for_work = [](void* p, duration limit) { static_cast<t*>(p)->wait_for_work(limit); };
+  [[nodiscard]] static constexpr transport_calls make() noexcept {
+    using transport_type = Transport;
+    transport_calls calls{
+        .name = transport_type::name,
+        .now = [](void const* object) { return static_cast<transport_type const*>(object)->now(); },
+        .fault = [](void* object) { return static_cast<transport_type*>(object)->fault(); },
+        .revoke = [](void* object, tutti::fault const& cause) { static_cast<transport_type*>(object)->revoke(cause); },
+        .quiesce = [](void* object) { static_cast<transport_type*>(object)->quiesce(); },
+        .poll = [](void* object) { static_cast<transport_type*>(object)->poll(); },
+        .probe = [](void* object) { static_cast<transport_type*>(object)->probe(); },
+        .arm = [](void* object) { return static_cast<transport_type*>(object)->arm(); },
+        .disarm = [](void* object) { static_cast<transport_type*>(object)->disarm(); }};
+    if constexpr (waits_for_work<transport_type>) {
+      calls.rest = [](void* object, duration limit) { static_cast<transport_type*>(object)->wait_for_work(limit); };
     }
-    if constexpr (reports_waits<t>) {
-      c.query_wait = [](void* p, rank_type peer) { return static_cast<t*>(p)->query_wait(peer); };
-      c.reported_wait = [](void const* p, rank_type r, std::uint32_t lane) {
-        return static_cast<t const*>(p)->reported_wait(r, lane);
+    if constexpr (reports_waits<transport_type>) {
+      calls.ask = [](void* object, rank_type peer) { return static_cast<transport_type*>(object)->query_wait(peer); };
+      calls.said = [](void const* object, rank_type r, std::uint32_t lane) {
+        return static_cast<transport_type const*>(object)->reported_wait(r, lane);
       };
     }
-    if constexpr (reports_aggregators<t>) {
-      c.report_aggregator = [](void const* p) { return static_cast<t const*>(p)->report_aggregator(); };
+    if constexpr (reports_aggregators<transport_type>) {
+      calls.waits_for = [](void const* object) {
+        return static_cast<transport_type const*>(object)->report_aggregator();
+      };
     }
-    if constexpr (requires(t const& one, rank_type r) { one.place_of(r); }) {
-      c.place_of = [](void const* p, rank_type r) { return static_cast<t const*>(p)->place_of(r); };
+    if constexpr (requires(transport_type const& value, rank_type r) { value.place_of(r); }) {
+      calls.place_of = [](void const* object, rank_type r) {
+        return static_cast<transport_type const*>(object)->place_of(r);
+      };
     }
-    if constexpr (announces_departure<t>) {
-      c.announce_departure = [](void* p, tutti::fault const& why) { static_cast<t*>(p)->announce_departure(why); };
+    if constexpr (announces_departure<transport_type>) {
+      calls.excuse = [](void* object, tutti::fault const& cause) {
+        static_cast<transport_type*>(object)->announce_departure(cause);
+      };
     }
-    return c;
+    return calls;
   }
 };
 
@@ -67,50 +74,50 @@ struct transport_calls {
 /// Such code is compiled once for all transports. No message passes through it.
 class any_transport {
  public:
-  /// @pre `of` outlives this; it may be constructed later
+  /// @pre `object` outlives this; it may be constructed later
   template <tutti::transport Transport>
-  explicit any_transport(Transport& of) noexcept : any_transport(&of, calls_of<Transport>) {}
-  any_transport(void* of, transport_calls const& calls) noexcept : of_(of), calls_(&calls) {}
+  explicit any_transport(Transport& object) noexcept : any_transport(&object, calls_of<Transport>) {}
+  any_transport(void* object, transport_calls const& calls) noexcept : object_(object), calls_(&calls) {}
 
   [[nodiscard]] std::string_view name() const noexcept { return calls_->name; }
-  [[nodiscard]] time_point now() const { return calls_->now(of_); }
-  [[nodiscard]] tutti::fault fault() const { return calls_->fault(of_); }
-  void revoke(tutti::fault const& why) const { calls_->revoke(of_, why); }
-  void quiesce() const { calls_->quiesce(of_); }
-  void poll() const { calls_->poll(of_); }
-  void probe() const { calls_->probe(of_); }
-  [[nodiscard]] int arm() const { return calls_->arm(of_); }
-  void disarm() const { calls_->disarm(of_); }
+  [[nodiscard]] time_point now() const { return calls_->now(object_); }
+  [[nodiscard]] tutti::fault fault() const { return calls_->fault(object_); }
+  void revoke(tutti::fault const& cause) const { calls_->revoke(object_, cause); }
+  void quiesce() const { calls_->quiesce(object_); }
+  void poll() const { calls_->poll(object_); }
+  void probe() const { calls_->probe(object_); }
+  [[nodiscard]] int arm() const { return calls_->arm(object_); }
+  void disarm() const { calls_->disarm(object_); }
 
   [[nodiscard]] bool waits_itself() const noexcept { return calls_->wait_for_work != nullptr; }
-  void wait_for_work(duration limit) const { calls_->wait_for_work(of_, limit); }
+  void wait_for_work(duration limit) const { calls_->wait_for_work(object_, limit); }
 
   [[nodiscard]] bool answers() const noexcept { return calls_->query_wait != nullptr; }
-  [[nodiscard]] bool query_wait(rank_type peer) const { return calls_->query_wait(of_, peer); }
+  [[nodiscard]] bool query_wait(rank_type peer) const { return calls_->query_wait(object_, peer); }
   [[nodiscard]] wait_report reported_wait(rank_type r, std::uint32_t lane) const {
-    return calls_->reported_wait(of_, r, lane);
+    return calls_->reported_wait(object_, r, lane);
   }
 
   /// The ranks that its in-network aggregators wait for; empty if it knows of none.
   [[nodiscard]] aggregator_report report_aggregator() const {
-    return calls_->report_aggregator == nullptr ? aggregator_report{} : calls_->report_aggregator(of_);
+    return calls_->report_aggregator == nullptr ? aggregator_report{} : calls_->report_aggregator(object_);
   }
   /// The address of a rank, and the time for which connecting to it has failed; empty if it has no address.
   [[nodiscard]] std::string place_of(rank_type r) const {
-    return calls_->place_of == nullptr ? std::string() : calls_->place_of(of_, r);
+    return calls_->place_of == nullptr ? std::string() : calls_->place_of(object_, r);
   }
   /// Tells peers, if the transport can, the fault that makes this rank leave.
-  void announce_departure(tutti::fault const& why) const {
+  void announce_departure(tutti::fault const& cause) const {
     if (calls_->announce_departure != nullptr) {
-      calls_->announce_departure(of_, why);
+      calls_->announce_departure(object_, cause);
     }
   }
 
  private:
   template <class Transport>
-  static constexpr transport_calls calls_of = transport_calls::of<Transport>();
+  static constexpr transport_calls calls_of = transport_calls::make<Transport>();
 
-  void* of_;
+  void* object_;
   transport_calls const* calls_;
 };
 

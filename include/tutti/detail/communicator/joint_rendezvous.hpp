@@ -16,8 +16,8 @@ namespace tutti::inline v0_1_0::detail::inline communicator {
 
 struct rank_state;
 
-/// The text that a rank without a failure exchanges, with `reported_wait` as its content.
-[[nodiscard]] TUTTI_DECL std::string joint_text(std::string_view said);
+/// The text that a rank without a failure exchanges.
+[[nodiscard]] TUTTI_DECL std::string joint_text(std::string_view content);
 /// Maps members to the numbers that a failure names: those in the parent communicator, since a part that cannot be made
 /// has none.
 struct joint_numbers {
@@ -25,16 +25,16 @@ struct joint_numbers {
   std::string communicator = {};       ///< the parent's name; empty: the members are a world
   std::vector<rank_type> parent = {};  ///< number of each member in the parent; empty: identical
 
-  [[nodiscard]] rank_type of(rank_type r) const noexcept { return r < parent.size() ? parent[r] : r; }
+  [[nodiscard]] rank_type number_of(rank_type r) const noexcept { return r < parent.size() ? parent[r] : r; }
 };
 
 /// The text that a failed rank exchanges: the current exception. If that names no rank at fault, names this one.
 [[nodiscard]] TUTTI_DECL std::string joint_failure(joint_numbers const& numbers);
 /// Replaces the texts of all ranks by their contents. @throws the failure of the first rank that failed
-TUTTI_DECL void open_joint_texts(std::vector<std::string>& all, joint_numbers const& numbers);
+TUTTI_DECL void open_joint_texts(std::vector<std::string>& texts, joint_numbers const& numbers);
 /// Throws the failure of the first failed rank if the current exception is a tutti::error; else rethrows that
 /// exception.
-[[noreturn]] TUTTI_DECL void throw_joint_failure(std::vector<std::string>& all, joint_numbers const& numbers);
+[[noreturn]] TUTTI_DECL void throw_joint_failure(std::vector<std::string>& texts, joint_numbers const& numbers);
 
 /// The members of a rendezvous that creating a communicator calls, as pointers; see `joint_meeting`.
 struct rendezvous_calls {
@@ -48,30 +48,40 @@ struct rendezvous_calls {
   rank_type (*parent_rank)(void const*, rank_type) = nullptr;
 
   template <class Meet>
-  [[nodiscard]] static constexpr rendezvous_calls of() noexcept {
-    using m = Meet;
-    rendezvous_calls c{
-        .exchange = [](void* p, std::string_view mine) { return static_cast<m*>(p)->exchange(mine); },
-        .world_rank = [](void const* p, rank_type r) { return detail::world_rank(*static_cast<m const*>(p), r); }};
-    if constexpr (requires(m const& meet) { meet.local_host(); }) {
-      c.local_host = [](void const* p) -> std::string { return static_cast<m const*>(p)->local_host(); };
+  [[nodiscard]] static constexpr rendezvous_calls make() noexcept {
+    using meeting_type = Meet;
+    rendezvous_calls calls{
+        .exchange = [](void* object,
+                       std::string_view text) { return static_cast<meeting_type*>(object)->exchange(text); },
+        .world_rank = [](void const* object,
+                         rank_type r) { return detail::world_rank(*static_cast<meeting_type const*>(object), r); }};
+    if constexpr (requires(meeting_type const& meet) { meet.local_host(); }) {
+      calls.local_host = [](void const* object) -> std::string {
+        return static_cast<meeting_type const*>(object)->local_host();
+      };
     }
-    if constexpr (requires(m const& meet) { meet.node(); }) {
-      c.node = [](void const* p) -> std::string { return static_cast<m const*>(p)->node(); };
+    if constexpr (requires(meeting_type const& meet) { meet.node(); }) {
+      calls.node = [](void const* object) -> std::string { return static_cast<meeting_type const*>(object)->node(); };
     }
-    if constexpr (requires(m const& meet) { meet.name(); }) {
-      c.name = [](void const* p) -> std::string { return static_cast<m const*>(p)->name(); };
+    if constexpr (requires(meeting_type const& meet) { meet.name(); }) {
+      calls.name = [](void const* object) -> std::string { return static_cast<meeting_type const*>(object)->name(); };
     }
-    if constexpr (requires(m const& meet) { access::whole(meet); }) {
-      c.whole = [](void const* p) -> rank_state const& { return access::whole(*static_cast<m const*>(p)); };
+    if constexpr (requires(meeting_type const& meet) { access::whole(meet); }) {
+      calls.whole = [](void const* object) -> rank_state const& {
+        return access::whole(*static_cast<meeting_type const*>(object));
+      };
     }
-    if constexpr (requires(m const& meet) { meet.parent_ranks(); }) {
-      c.parent_ranks = [](void const* p) -> std::vector<rank_type> { return static_cast<m const*>(p)->parent_ranks(); };
+    if constexpr (requires(meeting_type const& meet) { meet.parent_ranks(); }) {
+      calls.parent_ranks = [](void const* object) -> std::vector<rank_type> {
+        return static_cast<meeting_type const*>(object)->parent_ranks();
+      };
     }
-    if constexpr (requires(m const& meet, rank_type r) { meet.parent_rank(r); }) {
-      c.parent_rank = [](void const* p, rank_type r) { return static_cast<m const*>(p)->parent_rank(r); };
+    if constexpr (requires(meeting_type const& meet, rank_type r) { meet.parent_rank(r); }) {
+      calls.parent_rank = [](void const* object, rank_type r) {
+        return static_cast<meeting_type const*>(object)->parent_rank(r);
+      };
     }
-    return c;
+    return calls;
   }
 };
 
@@ -80,49 +90,54 @@ struct rendezvous_calls {
 /// and none waits for one that left. The last act of creation is an exchange, too.
 class joint_meeting {
  public:
-  /// @pre `by` outlives this
+  /// @pre `meeting` outlives this
   template <rendezvous Meet>
-  explicit joint_meeting(Meet& by) : by_(&by), calls_(&calls_of<Meet>), rank_(by.rank()), size_(by.size()) {}
+  explicit joint_meeting(Meet& meeting)
+      : meeting_(&meeting), calls_(&calls_of<Meet>), rank_(meeting.rank()), size_(meeting.size()) {}
 
   [[nodiscard]] rank_type rank() const noexcept { return rank_; }
   [[nodiscard]] rank_type size() const noexcept { return size_; }
 
   /// @throws error if a rank has failed, and exceptions of the rendezvous
-  TUTTI_DECL std::vector<std::string> exchange(std::string_view mine);
+  TUTTI_DECL std::vector<std::string> exchange(std::string_view text);
   /// Sends the current exception to all ranks, and throws the failure that they agree on. On this rank, exceptions
   /// other than tutti::error are rethrown unchanged.
   [[noreturn]] TUTTI_DECL void fail();
 
-  [[nodiscard]] rank_type world_rank(rank_type r) const { return calls_->world_rank(by_, r); }
+  [[nodiscard]] rank_type world_rank(rank_type r) const { return calls_->world_rank(meeting_, r); }
   /// The text that identifies this host; empty if the rendezvous knows none.
-  [[nodiscard]] std::string node() const { return calls_->node != nullptr ? calls_->node(by_) : std::string(); }
+  [[nodiscard]] std::string node() const { return calls_->node != nullptr ? calls_->node(meeting_) : std::string(); }
   /// The communicator's name; "world" if the rendezvous gives none.
-  [[nodiscard]] std::string name() const { return calls_->name != nullptr ? calls_->name(by_) : std::string("world"); }
+  [[nodiscard]] std::string name() const {
+    return calls_->name != nullptr ? calls_->name(meeting_) : std::string("world");
+  }
   /// The communicator of the members, or null.
-  [[nodiscard]] rank_state const* whole() const { return calls_->whole != nullptr ? &calls_->whole(by_) : nullptr; }
+  [[nodiscard]] rank_state const* whole() const {
+    return calls_->whole != nullptr ? &calls_->whole(meeting_) : nullptr;
+  }
   /// The members' numbers in their communicator, or in the one that failed before; empty if there is none.
   [[nodiscard]] std::vector<rank_type> parent_ranks() const {
-    return calls_->parent_ranks != nullptr ? calls_->parent_ranks(by_) : std::vector<rank_type>();
+    return calls_->parent_ranks != nullptr ? calls_->parent_ranks(meeting_) : std::vector<rank_type>();
   }
   /// @pre the members are those of a communicator
-  [[nodiscard]] rank_type parent_rank(rank_type r) const { return calls_->parent_rank(by_, r); }
+  [[nodiscard]] rank_type parent_rank(rank_type r) const { return calls_->parent_rank(meeting_, r); }
   /// The number of member r in errors.
-  [[nodiscard]] rank_type reported_rank(rank_type r) const { return numbers().of(r); }
+  [[nodiscard]] rank_type reported_rank(rank_type r) const { return numbers().number_of(r); }
 
  protected:
-  [[nodiscard]] std::string host() const { return calls_->local_host(by_); }
+  [[nodiscard]] std::string host() const { return calls_->local_host(meeting_); }
 
  private:
   template <class Meet>
-  static constexpr rendezvous_calls calls_of = rendezvous_calls::of<Meet>();
+  static constexpr rendezvous_calls calls_of = rendezvous_calls::make<Meet>();
 
   [[nodiscard]] TUTTI_DECL joint_numbers numbers() const;
 
-  void* by_;
+  void* meeting_;
   rendezvous_calls const* calls_;
   rank_type rank_;
   rank_type size_;
-  bool over_ = false;  ///< no further exchange can succeed
+  bool is_broken_ = false;  ///< no further exchange can succeed
 };
 
 /// A joint meeting for opening a transport. Its type has only what transports ask at compile time, so that their code
@@ -137,9 +152,9 @@ class joint_rendezvous : public joint_meeting {
   static constexpr bool one_host = OneHost;
 
   template <rendezvous Meet>
-  explicit joint_rendezvous(Meet& by) : joint_meeting(by) {
+  explicit joint_rendezvous(Meet& meeting) : joint_meeting(meeting) {
     if constexpr (has_whole) {
-      whole_ = &by.transport();
+      whole_ = &meeting.transport();
     }
   }
 

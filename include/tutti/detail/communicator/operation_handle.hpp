@@ -15,8 +15,8 @@ class operation_handle {
   explicit operation_handle(untyped_operation& operation) noexcept : operation_(&operation) { keep(); }
   operation_handle(operation_handle&& other) noexcept : operation_(std::exchange(other.operation_, nullptr)) { keep(); }
   operation_handle& operator=(operation_handle&& other) noexcept {
-    operation_handle taken(std::move(other));
-    taken.swap(*this);
+    operation_handle temporary(std::move(other));
+    temporary.swap(*this);
     return *this;
   }
   ~operation_handle() {

@@ -7,11 +7,11 @@
 #include <tutti/detail/communicator/relative.hpp>
 #include <tutti/detail/communicator/untyped_operation.hpp>
 #include <tutti/detail/core/cancellation.hpp>
-#include <tutti/detail/core/duties.hpp>
 #include <tutti/detail/core/flow_numbers.hpp>
-#include <tutti/detail/core/inheritance.hpp>
-#include <tutti/detail/core/patience.hpp>
+#include <tutti/detail/core/fork_guard.hpp>
+#include <tutti/detail/core/progress_list.hpp>
 #include <tutti/detail/core/sole_user.hpp>
+#include <tutti/detail/core/wait_policy.hpp>
 #include <tutti/extend/error.hpp>
 #include <tutti/extend/expects.hpp>
 #include <tutti/extend/host_map.hpp>
@@ -43,7 +43,7 @@ namespace tutti::inline v0_1_0::detail::inline communicator {
 [[nodiscard]] TUTTI_DECL std::string introduction(std::string const& name, std::string const& role);
 
 /// The part of a rank's communicator that does not depend on transport, extent and trace. It never moves.
-struct rank_state : duty {
+struct rank_state : progress_entry {
   /// Functions that depend on those types; null if there is nothing to do.
   struct tracing {
     void (*record)(rank_state&, event const&) = nullptr;
@@ -52,33 +52,33 @@ struct rank_state : duty {
 
   /// @param texts the introductions of all ranks
   /// @throws error(failure::join) if versions or memory layouts differ
-  TUTTI_DECL rank_state(any_transport over, tracing trace, rank_type me, std::vector<rank_type> in_parent,
+  TUTTI_DECL rank_state(any_transport erased_transport, tracing trace, rank_type me, std::vector<rank_type> in_parent,
                         std::vector<std::string> const& texts);
   TUTTI_DECL ~rank_state();
 
   [[gnu::always_inline]] void claim() noexcept {
-    if (duties::is_free(*this) ? !operations.empty() : !duties::is_mine(*this)) [[unlikely]] {
-      duties::take(*this);
+    if (progress_list::is_free(*this) ? !operations.empty() : !progress_list::is_of_this_thread(*this)) [[unlikely]] {
+      progress_list::take(*this);
     }
   }
   /// Ends a turn. Returns false, and fails the epoch, if another thread tried to begin one meanwhile.
   [[gnu::always_inline]] bool leave() noexcept {
-    if (gave_up) [[unlikely]] {
+    if (has_given_up) [[unlikely]] {
       end_given_up();
     }
-    bool const alone = user.leave();
-    if (!alone) [[unlikely]] {
+    bool const is_sole = user.leave();
+    if (!is_sole) [[unlikely]] {
       end_epoch();
     }
-    if (destroy != nullptr && !moving) [[unlikely]] {
+    if (destroy != nullptr && !is_moving) [[unlikely]] {
       destroy(*this);
     }
-    return alone;
+    return is_sole;
   }
   /// Refuses a call from a reduction, which would run its own operation a second time, and one from a forked child,
   /// which would act as a second copy of the rank. @throws precondition_error
   [[gnu::always_inline]] void expect_callable() const {
-    if (in_step || inherited()) [[unlikely]] {
+    if (in_step || is_inherited()) [[unlikely]] {
       refuse_call();
     }
   }
@@ -88,14 +88,14 @@ struct rank_state : duty {
   /// Advances started operations here and on all communicators in this thread's progress list.
   void advance() {
     advance_operations();
-    if (duties* const others = duties::besides(*this)) [[unlikely]] {
-      others->move(*this);
+    if (progress_list* const other_entries = progress_list::current_unless_only(*this)) [[unlikely]] {
+      other_entries->move(*this);
     }
   }
   /// Advances the operations started here that can progress; after a fault, all of them, since all end.
   void advance_operations() {
-    std::size_t const listed = operations.size();
-    if (operations.advance() != listed && any.fault()) [[unlikely]] {
+    std::size_t const count = operations.size();
+    if (operations.advance() != count && transport.fault()) [[unlikely]] {
       operations.advance(true);
     }
   }
@@ -106,7 +106,7 @@ struct rank_state : duty {
   TUTTI_DECL void probe();
 
   /// True in a forked child, which has a copy of this state.
-  [[nodiscard]] bool inherited() const noexcept { return inheritance::forked_since(made_in); }
+  [[nodiscard]] bool is_inherited() const noexcept { return fork_guard::forked_since(fork_generation); }
 
   [[nodiscard]] rank_type size() const noexcept { return static_cast<rank_type>(members.size()); }
   /// The ranks that share a host, by host name.
@@ -115,31 +115,31 @@ struct rank_state : duty {
   /// "rank 2 (worker:1 on node7, pid 4242)", as a part of a message.
   [[nodiscard]] message_part words(rank_type r) const noexcept { return {append_rank, this, r}; }
   /// The error of an operation that a fault of this epoch ends.
-  [[nodiscard]] TUTTI_DECL error explain(tutti::fault const& why, call const& what, operation_number const& number,
-                                         std::uint32_t step) const;
+  [[nodiscard]] TUTTI_DECL error explain(tutti::fault const& cause, call const& call_record,
+                                         operation_number const& number, std::uint32_t step) const;
   /// An error of an operation of this rank, in the format of every tutti error.
-  [[nodiscard]] TUTTI_DECL error report(failure kind, std::string_view text, call const& what,
+  [[nodiscard]] TUTTI_DECL error report(failure kind, std::string_view text, call const& call_record,
                                         operation_number const& number, std::uint32_t step,
                                         std::vector<rank_type> at_fault) const;
 
   sole_user user;
   bool calls_system = false;  ///< the transport makes system calls other than to wake a peer
   bool in_step = false;       ///< an operation is in a step, and may be calling a user's reduction
-  bool gave_up = false;       ///< an operation was given up during a step
+  bool has_given_up = false;  ///< an operation was given up during a step
   rank_type rank;
-  std::uint32_t made_in = inheritance::generation();  ///< fork generation of the process that made it
+  std::uint32_t fork_generation = fork_guard::generation();  ///< fork generation of the process that made it
   operation_list operations;
   flow_numbers flows;
   transfer_numbers sends;
   transfer_numbers receives;
   recorder recent;
-  any_transport any;
-  tracing traced;
+  any_transport transport;
+  tracing trace_functions;
   std::string name;
   std::vector<rank_type> parent_ranks;  ///< empty: identical
   std::vector<member> members;
-  bool crowded;
-  tutti::detail::patience patience;
+  bool is_oversubscribed;
+  tutti::detail::wait_policy wait_policy;
   void* companion = nullptr;
   relative* kin = nullptr;  ///< its place among the communicators of one world
 
@@ -149,53 +149,53 @@ struct rank_state : duty {
   TUTTI_DECL void end_epoch() noexcept;
   TUTTI_DECL bool move_on() noexcept;
   TUTTI_DECL void look_quietly() noexcept;
-  TUTTI_DECL static void append_rank(std::string& text, void const* of, std::uint64_t which);
-  TUTTI_DECL void append_circle(std::string& text, std::uint64_t members_of_it) const;
+  TUTTI_DECL static void append_rank(std::string& text, void const* state, std::uint64_t number);
+  TUTTI_DECL void append_circle(std::string& text, std::uint64_t circle) const;
   TUTTI_DECL void append_others_missing(std::string& text, rank_type culprit) const;
-  TUTTI_DECL void append_deadline(std::string& text, tutti::fault const& why) const;
-  TUTTI_DECL void append_loss(std::string& text, tutti::fault const& why) const;
-  [[nodiscard]] TUTTI_DECL std::vector<rank_type> at_fault(tutti::fault const& why) const;
+  TUTTI_DECL void append_deadline(std::string& text, tutti::fault const& cause) const;
+  TUTTI_DECL void append_loss(std::string& text, tutti::fault const& cause) const;
+  [[nodiscard]] TUTTI_DECL std::vector<rank_type> at_fault(tutti::fault const& cause) const;
 };
 
 /// Guards one call: at most one thread is inside a communicator at a time. Also takes over operations that another
 /// thread started.
-class turn {
+class call_guard {
  public:
   /// @throws precondition_error if another thread is in a call, or if a reduction or a forked child makes this one
-  [[gnu::always_inline]] explicit turn(rank_state& in) : turn(in, in.user.enter()) {
-    expects(entry_ != sole_user::entry::refused, rank_state::two_threads);
-    in_.claim();  // afterwards, no other thread runs a step here
-    in_.expect_callable();
+  [[gnu::always_inline]] explicit call_guard(rank_state& state) : call_guard(state, state.user.enter()) {
+    expects(entry_ != sole_user::entry::conflict, rank_state::two_threads);
+    state_.claim();  // afterwards, no other thread runs a step here
+    state_.expect_callable();
   }
-  turn(turn const&) = delete;
-  turn& operator=(turn const&) = delete;
-  [[gnu::always_inline]] ~turn() {
+  call_guard(call_guard const&) = delete;
+  call_guard& operator=(call_guard const&) = delete;
+  [[gnu::always_inline]] ~call_guard() {
     if (entry_ == sole_user::entry::first) {
-      static_cast<void>(in_.leave());
+      static_cast<void>(state_.leave());
     }
-    if (held_back_) [[unlikely]] {
-      uncancelled::end();
+    if (is_shielded_) [[unlikely]] {
+      cancellation_shield::end();
     }
   }
   /// @throws precondition_error if another thread tried to make a call meanwhile
   [[gnu::always_inline]] void end() {
     if (std::exchange(entry_, sole_user::entry::again) == sole_user::entry::first) {
-      expects(in_.leave(), rank_state::two_threads);
+      expects(state_.leave(), rank_state::two_threads);
     }
   }
 
  private:
-  /// Completes construction, so that the destructor runs if the turn is refused.
-  [[gnu::always_inline]] turn(rank_state& in, sole_user::entry how) noexcept
-      : in_(in), entry_(how), held_back_(in.calls_system) {
-    if (held_back_) [[unlikely]] {
-      uncancelled::begin();
+  /// Completes construction, so that the destructor runs if the call is refused.
+  [[gnu::always_inline]] call_guard(rank_state& state, sole_user::entry entry) noexcept
+      : state_(state), entry_(entry), is_shielded_(state.calls_system) {
+    if (is_shielded_) [[unlikely]] {
+      cancellation_shield::begin();
     }
   }
 
-  rank_state& in_;
+  rank_state& state_;
   sole_user::entry entry_;
-  bool held_back_;
+  bool is_shielded_;
 };
 
 /// Marks a step, which may call a user's reduction. No other step of the communicator begins meanwhile.

@@ -21,30 +21,30 @@ TUTTI_DECL std::string introduction(std::string const& name, std::string const& 
 
 /// Checks that all ranks have one memory layout: messages are sent as they are in memory.
 /// @throws error(failure::join)
-TUTTI_DECL void agree_on_machine(rank_state const& s, rank_type them, std::string_view theirs,
-                                 std::string_view of_rank_0) {
+TUTTI_DECL void agree_on_machine(rank_state const& state, rank_type peer, std::string_view peer_kind,
+                                 std::string_view kind_of_rank_0) {
   constexpr char const* remedy = " one: start all ranks on machines of one byte order, as programs of one word size";
-  if (theirs != of_rank_0) {
-    throw error(failure::join,
-                message({s.words(them), " is a ", theirs, " process, and ", s.words(0), " a ", of_rank_0, remedy}))
-        .set_ranks(s.rank, {them});
+  if (peer_kind != kind_of_rank_0) {
+    throw error(failure::join, message({state.words(peer), " is a ", peer_kind, " process, and ", state.words(0), " a ",
+                                        kind_of_rank_0, remedy}))
+        .set_ranks(state.rank, {peer});
   }
 }
 
-TUTTI_DECL rank_state::rank_state(any_transport over, tracing trace, rank_type me, std::vector<rank_type> in_parent,
-                                  std::vector<std::string> const& texts)
+TUTTI_DECL rank_state::rank_state(any_transport erased_transport, tracing trace, rank_type me,
+                                  std::vector<rank_type> in_parent, std::vector<std::string> const& texts)
     : rank(me),
       sends(static_cast<rank_type>(texts.size())),
       receives(static_cast<rank_type>(texts.size())),
-      any(over),
-      traced(trace),
+      transport(erased_transport),
+      trace_functions(trace),
       name(texts[0], 0, texts[0].find('\n')),
       parent_ranks(std::move(in_parent)),
       members(texts.size()) {
-  move = [](duty& d) noexcept { return static_cast<rank_state&>(d).move_on(); };
-  arm = [](duty& d) { return static_cast<rank_state&>(d).any.arm(); };
-  disarm = [](duty& d) noexcept { static_cast<rank_state&>(d).any.disarm(); };
-  duty::look = [](duty& d) noexcept { static_cast<rank_state&>(d).look_quietly(); };
+  move = [](progress_entry& entry) noexcept { return static_cast<rank_state&>(entry).move_on(); };
+  arm = [](progress_entry& entry) { return static_cast<rank_state&>(entry).transport.arm(); };
+  disarm = [](progress_entry& entry) noexcept { static_cast<rank_state&>(entry).transport.disarm(); };
+  progress_entry::look = [](progress_entry& entry) noexcept { static_cast<rank_state&>(entry).look_quietly(); };
   std::vector<std::string_view> cores_of(texts.size());
   std::string_view kind_of_rank_0;
   for (rank_type r = 0; r < size(); ++r) {
@@ -64,33 +64,33 @@ TUTTI_DECL rank_state::rank_state(any_transport over, tracing trace, rank_type m
   }
   std::size_t neighbours = 0;
   core_set cores;  // cores that this host's ranks may use
-  std::string_view last;
+  std::string_view previous_cores;
   for (rank_type r = 0; r < size(); ++r) {
     if (members[r].host == members[rank].host) {
       ++neighbours;
-      if (cores_of[r] != last) {  // most ranks have equal sets
+      if (cores_of[r] != previous_cores) {  // most ranks have equal sets
         static_cast<void>(cores.add(cores_of[r]));
-        last = cores_of[r];
+        previous_cores = cores_of[r];
       }
     }
   }
-  crowded = neighbours > cores.usable();
+  is_oversubscribed = neighbours > cores.usable();
 }
 
 TUTTI_DECL rank_state::~rank_state() = default;
 
 TUTTI_DECL void rank_state::poll() {
-  turn mine(*this);
-  any.poll();
+  call_guard guard(*this);
+  transport.poll();
   advance();
-  if (traced.incidents != nullptr) {
-    traced.incidents(*this);
+  if (trace_functions.incidents != nullptr) {
+    trace_functions.incidents(*this);
   }
-  mine.end();
+  guard.end();
 }
 
 TUTTI_DECL void rank_state::refuse_call() const {
-  expects(!inherited(),
+  expects(!is_inherited(),
           "a process forked from a rank cannot use the rank's communicators: let it call only exec or _exit");
   refuse(std::source_location::current(),
          "a running reduction may not call its own communicator, except to cancel requests; make the call after the "
@@ -99,88 +99,88 @@ TUTTI_DECL void rank_state::refuse_call() const {
 
 /// Ends the operations that were cancelled during a step, after it.
 TUTTI_DECL void rank_state::end_given_up() noexcept {
-  while (!in_step && std::exchange(gave_up, false)) {  // reductions run by this may cancel further operations
+  while (!in_step && std::exchange(has_given_up, false)) {  // reductions run by this may cancel further operations
     static_cast<void>(operations.advance(true));
   }
 }
 
 TUTTI_DECL void rank_state::probe() {
-  uncancelled const throughout(uncancelled::points::none);
+  cancellation_shield const shield(cancellation_shield::points::silent);
   claim();
   expect_callable();
-  any.probe();
+  transport.probe();
   operations.publish_wait();
-  if (duties* const others = duties::besides(*this)) [[unlikely]] {
-    others->look(*this);
+  if (progress_list* const other_entries = progress_list::current_unless_only(*this)) [[unlikely]] {
+    other_entries->probe(*this);
   }
 }
 
 // Called by a thread that waits for something else. Exceptions become errors of the operations here, not of that
 // thread's call. After std::bad_alloc, the next turn or wait tries again.
 TUTTI_DECL bool rank_state::move_on() noexcept {
-  if (in_step || inherited()) {  // a reduction waits on another communicator, or this is a forked child
+  if (in_step || is_inherited()) {  // a reduction waits on another communicator, or this is a forked child
     return in_step;
   }
   try {
-    if (!any.waits_itself()) {
-      any.poll();
+    if (!transport.waits_itself()) {
+      transport.poll();
     }
     advance_operations();
   } catch (...) {
   }
-  if (gave_up) [[unlikely]] {
+  if (has_given_up) [[unlikely]] {
     end_given_up();
   }
   return !operations.empty();
 }
 TUTTI_DECL void rank_state::look_quietly() noexcept {
-  if (in_step || inherited()) {
+  if (in_step || is_inherited()) {
     return;
   }
   try {
-    any.probe();
+    transport.probe();
     operations.publish_wait();
   } catch (...) {
   }
 }
 TUTTI_DECL void rank_state::end_epoch() noexcept {
   try {
-    any.revoke({failure::cancelled, rank, rank});  // peers would wait for the refused call
+    transport.revoke({failure::cancelled, rank, rank});  // peers would wait for the refused call
   } catch (...) {
   }
 }
 
 TUTTI_DECL host_map rank_state::hosts_by_name() const {
   struct names {
-    std::vector<member> const& of;
-    [[nodiscard]] std::size_t size() const noexcept { return of.size(); }
-    [[nodiscard]] std::string const& operator[](rank_type r) const noexcept { return of[r].host; }
+    std::vector<member> const& members;
+    [[nodiscard]] std::size_t size() const noexcept { return members.size(); }
+    [[nodiscard]] std::string const& operator[](rank_type r) const noexcept { return members[r].host; }
   };
   return host_map(names{members});
 }
 
-TUTTI_DECL void rank_state::append_rank(std::string& text, void const* of, std::uint64_t which) {
-  auto const& members = static_cast<rank_state const*>(of)->members;
-  if (which >= members.size()) {
+TUTTI_DECL void rank_state::append_rank(std::string& text, void const* state, std::uint64_t number) {
+  auto const& members = static_cast<rank_state const*>(state)->members;
+  if (number >= members.size()) {
     append(text, {"an unknown rank"});
   } else {
-    append(text, {"rank ", which, " (", tutti::detail::words(members[static_cast<rank_type>(which)]), ")"});
+    append(text, {"rank ", number, " (", tutti::detail::words(members[static_cast<rank_type>(number)]), ")"});
   }
 }
 
 /// "ranks wait for each other: rank 0 (...) waits for rank 1 in send/recv(int32 x 1), rank 1 (...) waits ...".
-TUTTI_DECL void rank_state::append_circle(std::string& text, std::uint64_t members_of_it) const {
-  char const* before = "ranks wait for each other: ";
+TUTTI_DECL void rank_state::append_circle(std::string& text, std::uint64_t circle) const {
+  char const* separator = "ranks wait for each other: ";
   for (rank_type r = 0; r < size(); ++r) {
-    if ((members_of_it & tutti::fault::bit_of(r)) == 0) {
+    if ((circle & tutti::fault::bit_of(r)) == 0) {
       continue;
     }
-    append(text, {std::exchange(before, ", "), words(r)});
-    for (std::uint32_t lane = any.answers() ? lane_count : 0; lane-- > 0;) {  // send and recv first
-      wait_report const w = any.reported_wait(r, lane);
-      if ((members_of_it & tutti::fault::bit_of(w.peer)) != 0) {
-        append(text, {" waits for rank ", w.peer, " in "});
-        append_call(text, w.call);
+    append(text, {std::exchange(separator, ", "), words(r)});
+    for (std::uint32_t lane = transport.answers() ? lane_count : 0; lane-- > 0;) {  // send and recv first
+      wait_report const report = transport.reported_wait(r, lane);
+      if ((circle & tutti::fault::bit_of(report.peer)) != 0) {
+        append(text, {" waits for rank ", report.peer, " in "});
+        append_call(text, report.call);
         break;
       }
     }
@@ -190,56 +190,57 @@ TUTTI_DECL void rank_state::append_circle(std::string& text, std::uint64_t membe
 /// "; the device at 10.0.0.9:7171 waits for rank 2 (...), rank 3 (...)", if an in-network aggregator
 /// waits for the culprit and others.
 TUTTI_DECL void rank_state::append_others_missing(std::string& text, rank_type culprit) const {
-  aggregator_report const helper = any.report_aggregator();
-  bool found = false;
+  aggregator_report const helper = transport.waits_for();
+  bool has_culprit = false;
   for (rank_type const r : helper.missing) {
-    found = found || r == culprit;
+    has_culprit = has_culprit || r == culprit;
   }
-  if (!found || helper.missing.size() < 2) {
+  if (!has_culprit || helper.missing.size() < 2) {
     return;
   }
   append(text, {"; ", helper.name, " waits for "});
-  char const* before = "";
+  char const* separator = "";
   for (rank_type const r : helper.missing) {
-    append(text, {std::exchange(before, ", "), words(r)});
+    append(text, {std::exchange(separator, ", "), words(r)});
   }
 }
 
-TUTTI_DECL void rank_state::append_deadline(std::string& text, tutti::fault const& why) const {
-  if (why.circle != 0) {
-    append_circle(text, why.circle);
-  } else if (why.culprit == no_rank) {
+TUTTI_DECL void rank_state::append_deadline(std::string& text, tutti::fault const& cause) const {
+  if (cause.circle != 0) {
+    append_circle(text, cause.circle);
+  } else if (cause.culprit == no_rank) {
     append(text, {"not complete in time, and no rank at fault was found"});
-  } else if (why.culprit == rank) {
+  } else if (cause.culprit == rank) {
     append(text, {"this rank did not answer in time"});
   } else {
-    append(text, {"no answer from ", words(why.culprit), " in time"});
+    append(text, {"no answer from ", words(cause.culprit), " in time"});
   }
 }
 
 /// Appends if a peer was lost or could never be reached, its address, and the system's error.
-TUTTI_DECL void rank_state::append_loss(std::string& text, tutti::fault const& why) const {
-  if (why.kind == failure::peer_lost && why.code == 0) {
-    return append(text, {words(why.culprit), " is gone"});
+TUTTI_DECL void rank_state::append_loss(std::string& text, tutti::fault const& cause) const {
+  if (cause.kind == failure::peer_lost && cause.code == 0) {
+    return append(text, {words(cause.culprit), " is gone"});
   }
-  std::string const place = why.culprit < size() ? any.place_of(why.culprit) : std::string();
-  char const* const at = place.empty() ? "" : " at ";
-  std::string const system = describe_errno(why.code);
-  std::string_view const remedy = remedy_of(why.code, "let no firewall block their connections");
-  if (why.kind == failure::unreachable) {
-    append(text,
-           {words(why.reporter), " cannot connect to ", words(why.culprit), at, place, ": ", system, "; ", remedy});
-  } else if (why.code == ECONNREFUSED) {
-    append(text, {words(why.culprit), " is gone: nothing listens any more", at, place, ": ", system,
+  std::string const place = cause.culprit < size() ? transport.place_of(cause.culprit) : std::string();
+  char const* const preposition = place.empty() ? "" : " at ";
+  std::string const system = describe_errno(cause.code);
+  std::string_view const remedy = remedy_of(cause.code, "let no firewall block their connections");
+  if (cause.kind == failure::unreachable) {
+    append(text, {words(cause.reporter), " cannot connect to ", words(cause.culprit), preposition, place, ": ", system,
+                  "; ", remedy});
+  } else if (cause.code == ECONNREFUSED) {
+    append(text, {words(cause.culprit), " is gone: nothing listens any more", preposition, place, ": ", system,
                   "; if its process runs, ", remedy});
   } else {
-    append(text, {words(why.culprit), " is gone: nothing comes from its host any more", at, place, ": ", system});
+    append(text,
+           {words(cause.culprit), " is gone: nothing comes from its host any more", preposition, place, ": ", system});
   }
 }
 
 /// The ranks that an error names. If the calls of two ranks differ, each names the other, since either may be wrong. If
 /// two ranks cannot connect, both are named, since either may have the wrong address.
-TUTTI_DECL std::vector<rank_type> rank_state::at_fault(tutti::fault const& why) const {
+TUTTI_DECL std::vector<rank_type> rank_state::at_fault(tutti::fault const& cause) const {
   std::vector<rank_type> ranks;
   auto const blame = [&](rank_type r) {
     if (r != no_rank && (ranks.empty() || ranks.back() != r)) {
@@ -247,63 +248,63 @@ TUTTI_DECL std::vector<rank_type> rank_state::at_fault(tutti::fault const& why) 
     }
   };
   for (rank_type r = 0; r < size(); ++r) {
-    blame((why.circle & tutti::fault::bit_of(r)) != 0 ? r : no_rank);
+    blame((cause.circle & tutti::fault::bit_of(r)) != 0 ? r : no_rank);
   }
-  if (why.kind == failure::unreachable) {
-    blame(why.culprit < why.reporter ? why.culprit : why.reporter);
-    blame(why.culprit < why.reporter ? why.reporter : why.culprit);
+  if (cause.kind == failure::unreachable) {
+    blame(cause.culprit < cause.reporter ? cause.culprit : cause.reporter);
+    blame(cause.culprit < cause.reporter ? cause.reporter : cause.culprit);
     return ranks;
   }
-  bool const differ = why.kind == failure::mismatch;
-  blame(differ && why.culprit == rank ? why.reporter : why.culprit);
-  blame(differ && why.reporter != rank ? why.reporter : why.culprit);
+  bool const differ = cause.kind == failure::mismatch;
+  blame(differ && cause.culprit == rank ? cause.reporter : cause.culprit);
+  blame(differ && cause.reporter != rank ? cause.reporter : cause.culprit);
   return ranks;
 }
 
-TUTTI_DECL error rank_state::explain(tutti::fault const& why, call const& what, operation_number const& number,
+TUTTI_DECL error rank_state::explain(tutti::fault const& cause, call const& call_record, operation_number const& number,
                                      std::uint32_t step) const {
   std::string text;
-  switch (why.kind) {
+  switch (cause.kind) {
     case failure::peer_lost:
     case failure::unreachable:
-      append_loss(text, why);
+      append_loss(text, cause);
       break;
     case failure::deadline:
-      append_deadline(text, why);
+      append_deadline(text, cause);
       break;
     case failure::mismatch:
-      append(text, {"the calls of ", words(why.reporter), " and ", words(why.culprit), " differ: the error of rank ",
-                    why.reporter, " says how; this operation ended too"});
+      append(text, {"the calls of ", words(cause.reporter), " and ", words(cause.culprit),
+                    " differ: the error of rank ", cause.reporter, " says how; this operation ended too"});
       break;
     case failure::cancelled:
-      append(text, {words(why.culprit), " gave up its operation", why.code == 0 ? "" : ": ",
-                    why.code == 0 ? std::string() : advise_on_errno(why.code)});
+      append(text, {words(cause.culprit), " gave up its operation", cause.code == 0 ? "" : ": ",
+                    cause.code == 0 ? std::string() : advise_on_errno(cause.code)});
       break;
     case failure::none:
     case failure::protocol:
     case failure::join:
-      append(text, {tutti::name(why.kind), " error at ", words(why.culprit)});
+      append(text, {tutti::name(cause.kind), " error at ", words(cause.culprit)});
   }
-  if (why.elsewhere) {
+  if (cause.elsewhere) {
     append(text, {", in another communicator of the same world"});
   }
-  if (why.reporter != rank && why.reporter != no_rank && why.reporter != why.culprit &&
-      why.kind != failure::unreachable) {
-    append(text, {"; noticed by ", words(why.reporter)});
+  if (cause.reporter != rank && cause.reporter != no_rank && cause.reporter != cause.culprit &&
+      cause.kind != failure::unreachable) {
+    append(text, {"; noticed by ", words(cause.reporter)});
   }
-  if (why.kind == failure::deadline) {
-    append_others_missing(text, why.culprit);
+  if (cause.kind == failure::deadline) {
+    append_others_missing(text, cause.culprit);
   }
-  return report(why.kind, text, what, number, step, at_fault(why));
+  return report(cause.kind, text, call_record, number, step, at_fault(cause));
 }
 
-TUTTI_DECL error rank_state::report(failure kind, std::string_view text, call const& what,
+TUTTI_DECL error rank_state::report(failure kind, std::string_view text, call const& call_record,
                                     operation_number const& number, std::uint32_t step,
                                     std::vector<rank_type> at_fault) const {
-  std::string operation = describe(what, number);
-  std::string const said = message({operation, " #", number.sequence, " of ", name, ", step ", step, ", on ",
-                                    words(rank), " of ", size(), " (", any.name(), "): ", text});
-  return {{kind, name, std::move(operation), number.sequence, step, rank, std::move(at_fault)}, said};
+  std::string operation = describe(call_record, number);
+  std::string const full_text = message({operation, " #", number.sequence, " of ", name, ", step ", step, ", on ",
+                                         words(rank), " of ", size(), " (", transport.name(), "): ", text});
+  return {{kind, name, std::move(operation), number.sequence, step, rank, std::move(at_fault)}, full_text};
 }
 
 }  // namespace tutti::detail::communicator

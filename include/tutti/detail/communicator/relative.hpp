@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/detail/base/linkage.hpp>
-#include <tutti/detail/core/kinship.hpp>
+#include <tutti/detail/core/world_local.hpp>
 #include <tutti/extend/error.hpp>
 #include <tutti/extend/intrusive_pointer.hpp>
 #include <tutti/extend/types.hpp>
@@ -23,15 +23,15 @@ struct rank_state;  // its header defines the members of `relative`
 /// Thread safety: different threads may use the communicators.
 class relative {
  public:
-  /// @param here the communicator; it and its transport outlive this
+  /// @param state the communicator; it and its transport outlive this
   /// @param whole the communicator that it is a part of; null for a world
-  TUTTI_DECL relative(rank_state& here, rank_state const* whole);
+  TUTTI_DECL relative(rank_state& state, rank_state const* whole);
   relative(relative const&) = delete;
   relative& operator=(relative const&) = delete;
   TUTTI_DECL ~relative();
 
   /// Notes a fault of this communicator as a reason to leave the others.
-  TUTTI_DECL void tell(tutti::fault const& why) noexcept;
+  TUTTI_DECL void tell(tutti::fault const& cause) noexcept;
   /// The fault that makes this rank leave the communicator; empty if there is none, or if an operation was started
   /// since.
   [[nodiscard]] TUTTI_DECL tutti::fault reason_to_leave() const noexcept;
@@ -39,7 +39,7 @@ class relative {
   /// The value shared by all communicators of one world. @pre T is always one type
   template <class T>
   [[nodiscard]] T& common() const {
-    return kinship_.common<T>();
+    return world_local_.common<T>();
   }
 
  private:
@@ -49,11 +49,11 @@ class relative {
     return r == no_rank || in_world_.empty() ? r : in_world_[r];
   }
   [[nodiscard]] TUTTI_DECL rank_type from_world(rank_type r) const noexcept;
-  [[nodiscard]] TUTTI_DECL tutti::fault translated(tutti::fault const& why, relative const& from) const noexcept;
+  [[nodiscard]] TUTTI_DECL tutti::fault translate(tutti::fault const& cause, relative const& origin) const noexcept;
 
-  rank_state& here_;
+  rank_state& state_;
   intrusive_pointer<family> family_;
-  kinship kinship_;
+  world_local world_local_;
   std::vector<rank_type> in_world_;  ///< number in the world, by rank; empty: identical
   relative* next_ = nullptr;
   tutti::fault reason_{};       ///< guarded by the family's lock, like noted_at_

@@ -26,63 +26,63 @@ class relative::family {
   std::atomic<std::uint32_t> holders_{1};
 };
 
-TUTTI_DECL relative::relative(rank_state& here, rank_state const* whole)
-    : here_(here),
+TUTTI_DECL relative::relative(rank_state& state, rank_state const* whole)
+    : state_(state),
       family_(whole != nullptr ? whole->kin->family_ : intrusive_pointer<family>(new family)),
-      kinship_(whole != nullptr ? whole->kin->kinship_ : kinship()) {
-  kinship_.found();
+      world_local_(whole != nullptr ? whole->kin->world_local_ : world_local()) {
+  world_local_.begin_world();
   if (whole != nullptr) {
-    for (rank_type const r : here.parent_ranks) {
+    for (rank_type const r : state.parent_ranks) {
       in_world_.push_back(whole->kin->in_world(r));
     }
   }
-  held const lock(family_->lock);
+  monitor_lock const lock(family_->lock);
   next_ = family_->first;
   family_->first = this;
-  here.kin = this;
+  state.kin = this;
 }
 
 /// A forked child tells no peer, and never locks: a thread that it lacks may hold the lock.
 TUTTI_DECL relative::~relative() {
-  if (here_.inherited()) {
+  if (state_.is_inherited()) {
     return;
   }
   {
-    held const lock(family_->lock);
-    relative** at = &family_->first;
-    while (*at != this) {
-      at = &(*at)->next_;
+    monitor_lock const lock(family_->lock);
+    relative** link = &family_->first;
+    while (*link != this) {
+      link = &(*link)->next_;
     }
-    *at = next_;
+    *link = next_;
   }
-  if (tutti::fault const why = reason_to_leave()) {
-    here_.any.announce_departure(why);
+  if (tutti::fault const cause = reason_to_leave()) {
+    state_.transport.announce_departure(cause);
   }
 }
 
-TUTTI_DECL void relative::tell(tutti::fault const& why) noexcept {
-  if (here_.inherited()) {
+TUTTI_DECL void relative::tell(tutti::fault const& cause) noexcept {
+  if (state_.is_inherited()) {
     return;
   }
-  held const lock(family_->lock);
+  monitor_lock const lock(family_->lock);
   for (relative* r = family_->first; r != nullptr; r = r->next_) {
-    std::uint64_t const now = r->here_.recent.started();
+    std::uint64_t const now = r->state_.recent.started();
     if (r != this && (!r->reason_ || r->noted_at_ != now)) {
-      r->reason_ = r->translated(why, *this);
+      r->reason_ = r->translate(cause, *this);
       r->noted_at_ = now;
     }
   }
 }
 
 TUTTI_DECL tutti::fault relative::reason_to_leave() const noexcept {
-  held const lock(family_->lock);
-  return reason_ && noted_at_ == here_.recent.started() ? reason_ : tutti::fault{};
+  monitor_lock const lock(family_->lock);
+  return reason_ && noted_at_ == state_.recent.started() ? reason_ : tutti::fault{};
 }
 
 TUTTI_DECL rank_type relative::from_world(rank_type r) const noexcept {
-  for (rank_type mine = 0; r != no_rank && mine < here_.size(); ++mine) {
-    if (in_world(mine) == r) {
-      return mine;
+  for (rank_type local = 0; r != no_rank && local < state_.size(); ++local) {
+    if (in_world(local) == r) {
+      return local;
     }
   }
   return no_rank;
@@ -90,20 +90,22 @@ TUTTI_DECL rank_type relative::from_world(rank_type r) const noexcept {
 
 /// The fault in the numbers of this communicator. If the ranks at fault are no members, it is that this rank gave up
 /// its operations here.
-TUTTI_DECL tutti::fault relative::translated(tutti::fault const& why, relative const& from) const noexcept {
-  tutti::fault f = why;
-  f.elsewhere = true;
-  f.culprit = from_world(from.in_world(why.culprit));
-  f.reporter = from_world(from.in_world(why.reporter));
-  f.circle = 0;
-  for (rank_type r = 0; r < from.here_.size(); ++r) {
-    if ((why.circle & tutti::fault::bit_of(r)) != 0) {
-      f.circle |= tutti::fault::bit_of(from_world(from.in_world(r)));
+TUTTI_DECL tutti::fault relative::translate(tutti::fault const& cause, relative const& origin) const noexcept {
+  tutti::fault result = cause;
+  result.elsewhere = true;
+  result.culprit = from_world(origin.in_world(cause.culprit));
+  result.reporter = from_world(origin.in_world(cause.reporter));
+  result.circle = 0;
+  for (rank_type r = 0; r < origin.state_.size(); ++r) {
+    if ((cause.circle & tutti::fault::bit_of(r)) != 0) {
+      result.circle |= tutti::fault::bit_of(from_world(origin.in_world(r)));
     }
   }
-  bool const both = f.culprit != no_rank && f.reporter != no_rank;
-  bool const named = why.circle != 0 ? f.circle != 0 : why.kind == failure::mismatch ? both : f.culprit != no_rank;
-  return named ? f : tutti::fault{failure::cancelled, here_.rank, here_.rank, 0, 0, true};
+  bool const has_both = result.culprit != no_rank && result.reporter != no_rank;
+  bool const names_culprits = cause.circle != 0                 ? result.circle != 0
+                              : cause.kind == failure::mismatch ? has_both
+                                                                : result.culprit != no_rank;
+  return names_culprits ? result : tutti::fault{failure::cancelled, state_.rank, state_.rank, 0, 0, true};
 }
 
 }  // namespace tutti::detail::communicator

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/detail/base/linkage.hpp>
-#include <tutti/detail/core/owned.hpp>
+#include <tutti/detail/core/owner.hpp>
 #include <tutti/extend/error.hpp>
 #include <tutti/extend/message.hpp>
 #include <tutti/extend/operation.hpp>
@@ -17,16 +17,16 @@
 
 namespace tutti::inline v0_1_0::detail::inline communicator {
 
-class inquest;
+class straggler_search;
 class operation_pool;
 struct rank_state;
-enum class waited;
+enum class wait_outcome;
 struct wait_target;
 
 /// The lanes that an operation uses, a bit each.
 struct lane_use {
-  std::uint32_t held = 0;     ///< lanes of its unfinished flows
-  std::uint32_t awaited = 0;  ///< the lane without which it cannot begin; 0 once a part has begun
+  std::uint32_t flow_lanes = 0;  ///< lanes of its unfinished flows
+  std::uint32_t start_lane = 0;  ///< the lane without which it cannot begin; 0 once a part has begun
 };
 
 /// The part of an operation that depends on no type: its place among the operations of its communicator, its call,
@@ -115,7 +115,7 @@ class untyped_operation {
   /// Fails the epoch: the operation cannot start, and peers would wait for this rank.
   TUTTI_DECL void withdraw();
   /// Waits until the segments are complete. @throws their exceptions; the operation has ended then
-  [[nodiscard]] TUTTI_DECL waited wait_for_segments(duration limit);
+  [[nodiscard]] TUTTI_DECL wait_outcome wait_for_segments(duration limit);
 
   /// Ends the operation after the step during which it was cancelled.
   TUTTI_DECL void abandon_given_up();
@@ -135,11 +135,11 @@ class untyped_operation {
 
   [[nodiscard]] TUTTI_DECL std::uint32_t step_number() const noexcept;
   [[nodiscard]] TUTTI_DECL bool find_culprit();
-  [[nodiscard]] TUTTI_DECL waited wait_or_find_culprit(wait_target const& what, duration limit);
-  TUTTI_DECL void abandon(error&& with);
-  TUTTI_DECL void abandon(std::exception_ptr why, tutti::fault const& told, char const* text);
-  [[nodiscard]] TUTTI_DECL error placed(failure kind, std::string_view text,
-                                        std::vector<rank_type> const& at_fault) const;
+  [[nodiscard]] TUTTI_DECL wait_outcome wait_or_find_culprit(wait_target const& target, duration limit);
+  TUTTI_DECL void abandon(error&& cause);
+  TUTTI_DECL void abandon(std::exception_ptr exception, tutti::fault const& cause, char const* text);
+  [[nodiscard]] TUTTI_DECL error make_error(failure kind, std::string_view text,
+                                            std::vector<rank_type> const& at_fault) const;
   [[nodiscard]] TUTTI_DECL tutti::fault own_fault() const noexcept;
 
   /// The operation of a wait_target.
@@ -172,9 +172,9 @@ class untyped_operation {
 
  private:
   time_point watched_since_{};
-  time_point looked_{};
+  time_point last_look_{};
   duration limit_{};
-  owned<inquest> inquest_;
+  owner<straggler_search> search_;
   std::exception_ptr error_;  ///< error of a failed operation
 };
 
@@ -188,22 +188,22 @@ class untyped_operation {
 /// thread at a time writes `owner_` and `users_`, and the other may read them.
 class operation_use {
  public:
-  explicit operation_use(untyped_operation& one) noexcept : operation_(one) { begin(one); }
+  explicit operation_use(untyped_operation& operation) noexcept : operation_(operation) { begin(operation); }
   operation_use(operation_use const&) = delete;
   operation_use& operator=(operation_use const&) = delete;
   ~operation_use() { end(operation_); }
 
   /// Begins or ends a use that outlasts a block, as in a stream of a device.
-  static void begin(untyped_operation& one) noexcept { add(one, 1); }
-  static void end(untyped_operation& one) noexcept {
-    add(one, -1);
-    one.retire_if_unused();
+  static void begin(untyped_operation& operation) noexcept { add(operation, 1); }
+  static void end(untyped_operation& operation) noexcept {
+    add(operation, -1);
+    operation.retire_if_unused();
   }
 
  private:
-  static void add(untyped_operation& one, std::int32_t n) noexcept {
-    one.users_.store(one.users_.load(std::memory_order_relaxed) + static_cast<std::uint32_t>(n),
-                     std::memory_order_relaxed);
+  static void add(untyped_operation& operation, std::int32_t change) noexcept {
+    operation.users_.store(operation.users_.load(std::memory_order_relaxed) + static_cast<std::uint32_t>(change),
+                           std::memory_order_relaxed);
   }
 
   untyped_operation& operation_;
@@ -218,78 +218,81 @@ class operation_list {
   [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
-  void push_back(untyped_operation& one) noexcept {
+  void push_back(untyped_operation& operation) noexcept {
     ++size_;
-    others_ += one.queue_ == collective ? 0U : 1U;
-    one.is_listed_ = true;
-    one.next_ = nullptr;
-    one.previous_ = last_;
-    (last_ != nullptr ? last_->next_ : first_) = &one;
-    last_ = &one;
+    transfer_count_ += operation.queue_ == collective ? 0U : 1U;
+    operation.is_listed_ = true;
+    operation.next_ = nullptr;
+    operation.previous_ = last_;
+    (last_ != nullptr ? last_->next_ : first_) = &operation;
+    last_ = &operation;
   }
 
-  void erase(untyped_operation& one) noexcept {
-    if (!one.is_listed_) {
+  void erase(untyped_operation& operation) noexcept {
+    if (!operation.is_listed_) {
       return;
     }
     --size_;
-    others_ -= one.queue_ == collective ? 0U : 1U;
-    one.is_listed_ = false;
-    (one.previous_ != nullptr ? one.previous_->next_ : first_) = one.next_;
-    (one.next_ != nullptr ? one.next_->previous_ : last_) = one.previous_;
-    one.next_ = one.previous_ = nullptr;
+    transfer_count_ -= operation.queue_ == collective ? 0U : 1U;
+    operation.is_listed_ = false;
+    (operation.previous_ != nullptr ? operation.previous_->next_ : first_) = operation.next_;
+    (operation.next_ != nullptr ? operation.next_->previous_ : last_) = operation.previous_;
+    operation.next_ = operation.previous_ = nullptr;
   }
 
   /// Answers ranks that ask which rank each operation waits for.
   void publish_wait() {
-    for (untyped_operation* one = first_; one != nullptr; one = one->next_) {
-      one->publish_wait(false);
+    for (untyped_operation* operation = first_; operation != nullptr; operation = operation->next_) {
+      operation->publish_wait(false);
     }
   }
   /// Reports the earlier operations in the queue of `last` as blocking the program: it waits for `last`, and `last` for
   /// them.
   void say_before(untyped_operation const& last) {
-    for (untyped_operation* one = first_; one != nullptr && one != &last; one = one->next_) {
-      if (one->queue_ == last.queue_) {
-        one->publish_wait(true);
+    for (untyped_operation* operation = first_; operation != nullptr && operation != &last;
+         operation = operation->next_) {
+      if (operation->queue_ == last.queue_) {
+        operation->publish_wait(true);
       }
     }
   }
 
   /// Advances once every operation that can progress, and removes ended ones. Returns how many were advanced. An
   /// operation that has not begun cannot progress while an earlier one holds its lane: so at most one operation a lane,
-  /// and messages between two ranks, are advanced. After a fault, `all` are, since all end.
+  /// and messages between two ranks, are advanced. With `ignores_lanes`, all
+  /// are, as after a fault, which ends all.
   ///
   /// A turn may call a user's reduction or tracer, which may erase and retire other operations. So the next one is
   /// determined after the turn; if its own operation was erased, the walk begins again.
-  std::size_t advance(bool all = false) {
-    std::size_t asked = 0;
-    std::uint32_t taken = 0;
-    for (untyped_operation* one = first_; one != nullptr && (all || taken != all_lanes || others_ != 0);) {
-      if (!all && (one->lanes_.awaited & taken) != 0) {
-        taken |= one->lanes_.held;
-        one = one->next_;
+  std::size_t advance(bool ignores_lanes = false) {
+    std::size_t count = 0;
+    std::uint32_t busy_lanes = 0;
+    for (untyped_operation* operation = first_;
+         operation != nullptr && (ignores_lanes || busy_lanes != all_lanes || transfer_count_ != 0);) {
+      if (!ignores_lanes && (operation->lanes_.start_lane & busy_lanes) != 0) {
+        busy_lanes |= operation->lanes_.flow_lanes;
+        operation = operation->next_;
         continue;
       }
-      ++asked;
-      turn const during(*one);
-      bool const has_ended = one->advance();
-      untyped_operation* const after = one->is_listed_ ? one->next_ : first_;
+      ++count;
+      turn const current_turn(*operation);
+      bool const has_ended = operation->advance();
+      untyped_operation* const next = operation->is_listed_ ? operation->next_ : first_;
       if (has_ended) {
-        erase(*one);
+        erase(*operation);
       } else {
-        taken |= one->lanes_.held;
+        busy_lanes |= operation->lanes_.flow_lanes;
       }
-      one = after;
+      operation = next;
     }
-    return asked;
+    return count;
   }
 
  private:
   /// Keeps an operation alive during its turn.
   class turn {
    public:
-    explicit turn(untyped_operation& one) noexcept : operation_(one) { ++operation_.list_turns_; }
+    explicit turn(untyped_operation& operation) noexcept : operation_(operation) { ++operation_.list_turns_; }
     turn(turn const&) = delete;
     turn& operator=(turn const&) = delete;
     ~turn() {
@@ -308,7 +311,7 @@ class operation_list {
   untyped_operation* first_ = nullptr;
   untyped_operation* last_ = nullptr;
   std::size_t size_ = 0;
-  std::size_t others_ = 0;  ///< operations outside the collective queue
+  std::size_t transfer_count_ = 0;  ///< operations outside the collective queue
 };
 
 /// The reused operations of an operator. Lives as long as the operator or any request.
@@ -318,39 +321,39 @@ class operation_pool {
   operation_pool(operation_pool const&) = delete;
   operation_pool& operator=(operation_pool const&) = delete;
   ~operation_pool() {
-    while (untyped_operation* const one = idle_) {
-      idle_ = one->next_;
-      destroy_(*one);
+    while (untyped_operation* const operation = idle_) {
+      idle_ = operation->next_;
+      destroy_(*operation);
     }
   }
 
   /// Deletes the pool of a destroyed operator as soon as none of its operations is under way.
   struct leave {
-    void operator()(operation_pool* p) const noexcept {
-      p->is_orphaned_ = true;
-      p->end_if_unused();
+    void operator()(operation_pool* pool) const noexcept {
+      pool->is_orphaned_ = true;
+      pool->end_if_unused();
     }
   };
 
   /// Takes an idle operation, or null.
   [[nodiscard]] untyped_operation* take() noexcept {
-    untyped_operation* const one = idle_;
-    if (one != nullptr) {
-      idle_ = one->next_;
-      one->next_ = nullptr;
+    untyped_operation* const operation = idle_;
+    if (operation != nullptr) {
+      idle_ = operation->next_;
+      operation->next_ = nullptr;
       ++running_;
     }
-    return one;
+    return operation;
   }
   /// Adds an operation that is under way.
   template <class Operation>
-  [[nodiscard]] Operation& adopt(Operation* one) noexcept {
+  [[nodiscard]] Operation& adopt(Operation* operation) noexcept {
     ++running_;
-    return *one;
+    return *operation;
   }
-  void give_back(untyped_operation& one) noexcept {
-    one.next_ = idle_;
-    idle_ = &one;
+  void give_back(untyped_operation& operation) noexcept {
+    operation.next_ = idle_;
+    idle_ = &operation;
     --running_;
     end_if_unused();
   }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/communicator/inquest.hpp>
 #include <tutti/detail/communicator/rank_state.hpp>
 #include <tutti/detail/communicator/relative.hpp>
+#include <tutti/detail/communicator/straggler_search.hpp>
 #include <tutti/detail/communicator/untyped_operation.hpp>
 #include <tutti/detail/communicator/wait.hpp>
 #include <tutti/detail/core/cancellation.hpp>
@@ -29,14 +29,14 @@ TUTTI_DECL tutti::fault untyped_operation::own_fault() const noexcept {
 }
 
 TUTTI_DECL void untyped_operation::withdraw() {
-  rank_.any.revoke(own_fault());
+  rank_.transport.revoke(own_fault());
 }
 
 // --- waiting
 
-TUTTI_DECL waited untyped_operation::wait_for_segments(duration limit) {
+TUTTI_DECL wait_outcome untyped_operation::wait_for_segments(duration limit) {
   try {
-    return wait_or_find_culprit({.of = this,
+    return wait_or_find_culprit({.object = this,
                                  .advance = [](void* p) { return self(p).functions_->advance_segments(self(p)); },
                                  .detect_mismatch = [](void* p) { self(p).detect_mismatch(); },
                                  .progress = [](void* p) { return self(p).functions_->progress(self(p)); }},
@@ -51,45 +51,47 @@ TUTTI_DECL waited untyped_operation::wait_for_segments(duration limit) {
 }
 
 /// Waits until the deadline, and then searches for the straggler. The operation may still complete meanwhile.
-TUTTI_DECL waited untyped_operation::wait_or_find_culprit(wait_target const& what, duration limit) {
-  waited const how = detail::wait(rank_, what, limit);
-  if (how != waited::limit) {
-    return how;
+TUTTI_DECL wait_outcome untyped_operation::wait_or_find_culprit(wait_target const& target, duration limit) {
+  wait_outcome const outcome = detail::wait(rank_, target, limit);
+  if (outcome != wait_outcome::limit) {
+    return outcome;
   }
-  struct search {
-    untyped_operation& of;
-    wait_target const& what;
-    bool known = false;
-  } late{*this, what};
-  waited const found = wait_in_naps(rank_,
-                                    {.of = &late,
-                                     .advance =
-                                         [](void* p) {
-                                           auto& s = *static_cast<search*>(p);
-                                           return s.what.advance(s.what.of) || (s.known = s.of.find_culprit());
-                                         },
-                                     .detect_mismatch =
-                                         [](void* p) {
-                                           auto& s = *static_cast<search*>(p);
-                                           s.what.detect_mismatch(s.what.of);
-                                         }},
-                                    no_deadline);
-  return late.known ? waited::fault : found;
+  struct culprit_search {
+    untyped_operation& operation;
+    wait_target const& target;
+    bool is_found = false;
+  } search{*this, target};
+  wait_outcome const result =
+      wait_in_naps(rank_,
+                   {.object = &search,
+                    .advance =
+                        [](void* p) {
+                          auto& search_state = *static_cast<culprit_search*>(p);
+                          return search_state.target.advance(search_state.target.object) ||
+                                 (search_state.is_found = search_state.operation.find_culprit());
+                        },
+                    .detect_mismatch =
+                        [](void* p) {
+                          auto& search_state = *static_cast<culprit_search*>(p);
+                          search_state.target.detect_mismatch(search_state.target.object);
+                        }},
+                   no_deadline);
+  return search.is_found ? wait_outcome::fault : result;
 }
 
 /// Continues the search after the deadline; true once the straggler is known and all ranks are informed.
 TUTTI_DECL bool untyped_operation::find_culprit() {
-  if (!rank_.any.answers()) {
-    rank_.any.revoke({failure::deadline, functions_->awaits(*this), rank_.rank});
+  if (!rank_.transport.answers()) {
+    rank_.transport.revoke({failure::deadline, functions_->awaits(*this), rank_.rank});
     return true;
   }
   if (!std::exchange(is_late_, true)) {
-    inquest_ = owned<inquest>(new inquest(rank_, functions_->current_flow(*this)));
+    search_ = owner<straggler_search>(new straggler_search(rank_, functions_->current_flow(*this)));
   }
-  if (!inquest_->advance()) {
+  if (!search_->advance()) {
     return false;
   }
-  rank_.any.revoke(inquest_->found());
+  rank_.transport.revoke(search_->result());
   return true;
 }
 
@@ -100,7 +102,7 @@ TUTTI_DECL std::uint32_t untyped_operation::step_number() const noexcept {
 }
 
 TUTTI_DECL void untyped_operation::abandon_by_fault() {
-  abandon(rank_.explain(rank_.any.fault(), call_, number_, step_number()));
+  abandon(rank_.explain(rank_.transport.fault(), call_, number_, step_number()));
 }
 TUTTI_DECL void untyped_operation::throw_explained() {
   abandon_by_fault();
@@ -112,23 +114,24 @@ TUTTI_DECL void untyped_operation::throw_current() {
 }
 
 /// Ends the operation with an error: every rank is told, and no peer reads this memory any more.
-TUTTI_DECL void untyped_operation::abandon(error&& with) {
+TUTTI_DECL void untyped_operation::abandon(error&& cause) {
   try {
-    throw std::move(with);
+    throw std::move(cause);
   } catch (error const& e) {
     abandon(std::current_exception(), {e.kind(), e.at_fault().empty() ? no_rank : e.at_fault().front(), rank_.rank},
             e.what());
   }
 }
-TUTTI_DECL void untyped_operation::abandon(std::exception_ptr why, tutti::fault const& told, char const* text) {
-  uncancelled const throughout(uncancelled::points::none);
-  error_ = std::move(why);
-  rank_.any.revoke(told);
-  rank_.kin->tell(rank_.any.fault());
-  rank_.any.quiesce();
+TUTTI_DECL void untyped_operation::abandon(std::exception_ptr exception, tutti::fault const& cause, char const* text) {
+  cancellation_shield const shield(cancellation_shield::points::silent);
+  error_ = std::move(exception);
+  rank_.transport.revoke(cause);
+  rank_.kin->tell(rank_.transport.fault());
+  rank_.transport.quiesce();
   rank_.recent.finish(recorded_at_, recorder::state::failed);
-  if (rank_.traced.record != nullptr) {
-    rank_.traced.record(rank_, {event_kind::fail, rank_.any.now(), number_, {}, step_number(), no_rank, 0, text});
+  if (rank_.trace_functions.record != nullptr) {
+    rank_.trace_functions.record(
+        rank_, {event_kind::fail, rank_.transport.now(), number_, {}, step_number(), no_rank, 0, text});
   }
   has_ended_ = true;
 }
@@ -139,13 +142,13 @@ TUTTI_DECL void untyped_operation::abandon_by_exception() {
   try {
     throw;
   } catch (error const& e) {
-    abandon(placed(e.kind(), e.what(), e.at_fault()));
+    abandon(make_error(e.kind(), e.what(), e.at_fault()));
   } catch (precondition_error const& e) {
-    error const told = placed(failure::cancelled, e.what(), {});
+    error const error_with_call = make_error(failure::cancelled, e.what(), {});
     try {
-      throw precondition_error(told.what(), e.location());
+      throw precondition_error(error_with_call.what(), e.location());
     } catch (...) {
-      abandon(std::current_exception(), own_fault(), told.what());
+      abandon(std::current_exception(), own_fault(), error_with_call.what());
     }
   } catch (std::bad_alloc const& e) {
     abandon(std::current_exception(),
@@ -157,8 +160,8 @@ TUTTI_DECL void untyped_operation::abandon_by_exception() {
 
 /// The error of this operation for a failure in code that does not know the operation. A failure without a rank is this
 /// rank's.
-TUTTI_DECL error untyped_operation::placed(failure kind, std::string_view text,
-                                           std::vector<rank_type> const& at_fault) const {
+TUTTI_DECL error untyped_operation::make_error(failure kind, std::string_view text,
+                                               std::vector<rank_type> const& at_fault) const {
   return rank_.report(kind, text, call_, number_, step_number(), at_fault.empty() ? std::vector{rank_.rank} : at_fault);
 }
 
@@ -171,23 +174,23 @@ TUTTI_DECL void untyped_operation::throw_failure() const {
 // --- for requests and event loops
 
 TUTTI_DECL void untyped_operation::poll() {
-  turn mine(rank_);
+  call_guard guard(rank_);
   rank_.poll();
   if (!has_ended_) {
-    const time_point now = rank_.any.now();
+    const time_point now = rank_.transport.now();
     watch(now);
-    if (now - looked_ >= between_looks) {
-      looked_ = now;
+    if (now - last_look_ >= between_looks) {
+      last_look_ = now;
       rank_.probe();
       check_deadline();
     }
   }
-  mine.end();
+  guard.end();
 }
 
 TUTTI_DECL void untyped_operation::check_deadline() {
-  turn mine(rank_);
-  const time_point now = rank_.any.now();
+  call_guard guard(rank_);
+  const time_point now = rank_.transport.now();
   watch(now);
   detect_mismatch_quietly();
   if (!advance() && now - watched_since_ >= limit_ && find_culprit()) {
@@ -196,14 +199,14 @@ TUTTI_DECL void untyped_operation::check_deadline() {
   if (has_ended_) {
     rank_.operations.erase(*this);
   }
-  mine.end();
+  guard.end();
 }
 
 /// Starts the deadline when the result is first asked for.
 TUTTI_DECL void untyped_operation::watch(time_point now) {
   if (!std::exchange(is_watched_, true)) {
     watched_since_ = now;
-    looked_ = now;
+    last_look_ = now;
   }
 }
 
@@ -231,36 +234,37 @@ TUTTI_DECL void untyped_operation::detect_mismatch_quietly() {
 }
 
 TUTTI_DECL bool untyped_operation::wait(duration limit) {
-  turn mine(rank_);
-  const time_point now = rank_.any.now();
+  call_guard guard(rank_);
+  const time_point now = rank_.transport.now();
   watch(now);
-  duration left = limit_ - (now - watched_since_);  // in this order, since the limit may be the longest duration
-  left = left < duration::zero() ? duration::zero() : left;
-  wait_target const to_its_end{.of = this,
-                               .advance = [](void* p) { return self(p).advance(); },
-                               .detect_mismatch = [](void* p) { self(p).detect_mismatch_quietly(); },
-                               .progress = [](void* p) { return self(p).functions_->progress(self(p)); }};
-  bool over = true;
-  waited how = waited::done;
-  if (left <= limit) {
-    how = wait_or_find_culprit(to_its_end, left);
+  duration remaining = limit_ - (now - watched_since_);  // in this order, since the limit may be the longest duration
+  remaining = remaining < duration::zero() ? duration::zero() : remaining;
+  wait_target const target{.object = this,
+                           .advance = [](void* p) { return self(p).advance(); },
+                           .detect_mismatch = [](void* p) { self(p).detect_mismatch_quietly(); },
+                           .progress = [](void* p) { return self(p).functions_->progress(self(p)); }};
+  bool is_over = true;
+  wait_outcome outcome = wait_outcome::complete;
+  if (remaining <= limit) {
+    outcome = wait_or_find_culprit(target, remaining);
   } else {
-    how = detail::wait(rank_, to_its_end, limit);
-    over = how != waited::limit;
+    outcome = detail::wait(rank_, target, limit);
+    is_over = outcome != wait_outcome::limit;
   }
-  if (over) {
-    if (how != waited::done && !has_ended_) {
+  if (is_over) {
+    if (outcome != wait_outcome::complete && !has_ended_) {
       abandon_by_fault();
     }
     rank_.operations.erase(*this);
   }
-  mine.end();
-  return over;
+  guard.end();
+  return is_over;
 }
 
 TUTTI_DECL void untyped_operation::cancel() {
-  uncancelled const throughout(uncancelled::points::none);  // no cancellation point: the request may be in destruction
-  if (rank_.inherited()) {                                  // the operation continues in the parent
+  cancellation_shield const shield(
+      cancellation_shield::points::silent);  // no cancellation point: the request may be in destruction
+  if (rank_.is_inherited()) {                // the operation continues in the parent
     has_ended_ = true;
     rank_.operations.erase(*this);
     return;
@@ -268,7 +272,7 @@ TUTTI_DECL void untyped_operation::cancel() {
   rank_.claim();
   if (rank_.in_step) {  // the operation uses its memory
     is_given_up_ = !has_ended_;
-    rank_.gave_up = rank_.gave_up || is_given_up_;
+    rank_.has_given_up = rank_.has_given_up || is_given_up_;
     return;
   }
   if (!has_ended_ && !advance()) {
@@ -278,7 +282,7 @@ TUTTI_DECL void untyped_operation::cancel() {
 }
 
 TUTTI_DECL void untyped_operation::abandon_given_up() {
-  rank_.any.revoke(own_fault());
+  rank_.transport.revoke(own_fault());
   abandon(rank_.explain(own_fault(), call_, number_, step_number()));
 }
 

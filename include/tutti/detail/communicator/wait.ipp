@@ -4,7 +4,7 @@
 #include <tutti/detail/communicator/rank_state.hpp>
 #include <tutti/detail/communicator/wait.hpp>
 #include <tutti/detail/core/cancellation.hpp>
-#include <tutti/detail/core/duties.hpp>
+#include <tutti/detail/core/progress_list.hpp>
 
 #include <cerrno>
 #include <poll.h>
@@ -21,148 +21,148 @@ inline void relax() noexcept {
 #endif
 }
 
-TUTTI_DECL bool wait_spinning(rank_state& world, wait_target const& what, duration limit) {
+TUTTI_DECL bool wait_spinning(rank_state& world, wait_target const& target, duration limit) {
   duration const longest = limit > between_looks ? between_looks : limit;
-  duration const most = longest < longest_spin ? longest_spin : longest;
+  duration const maximum = longest < longest_spin ? longest_spin : longest;
   time_point begin{};
-  time_point moved{};
-  std::uint64_t seen = 0;
+  time_point last_progress{};
+  std::uint64_t known_progress = 0;
   for (int i = 0;; ++i) {
-    if (what.advance(what.of)) {
+    if (target.advance(target.object)) {
       return true;
     }
     relax();
     if (i % 32 == 31) {
       world.poll();
-      if (world.any.fault()) {
+      if (world.transport.fault()) {
         return false;
       }
       time_point const now = steady_now();
       begin = begin == time_point{} ? now : begin;
-      std::uint64_t const reached = what.progress(what.of);
-      moved = reached == seen && moved != time_point{} ? moved : now;
-      seen = reached;
-      if (now - moved > longest_spin || now - begin > most) {
+      std::uint64_t const progress = target.progress(target.object);
+      last_progress = progress == known_progress && last_progress != time_point{} ? last_progress : now;
+      known_progress = progress;
+      if (now - last_progress > longest_spin || now - begin > maximum) {
         return false;
       }
     }
   }
 }
 
-TUTTI_DECL bool wait_yielding(rank_state& world, wait_target const& what, bool has_spun) {
+TUTTI_DECL bool wait_yielding(rank_state& world, wait_target const& target, bool has_spun) {
   constexpr int yields = 64;
   for (int i = 0; i < yields; ++i) {
-    time_point const before = steady_now();
+    time_point const begin = steady_now();
     ::sched_yield();
     time_point const now = steady_now();
-    bool const late = world.patience.late(now - before, now);
+    bool const is_late = world.wait_policy.count_yield(now - begin, now);
     world.poll();
-    if (what.advance(what.of)) {
-      world.patience.saved_a_wake_up();
+    if (target.advance(target.object)) {
+      world.wait_policy.count_avoided_wake_up();
       if (i == 0 && has_spun) {
-        world.patience.shares_a_core(now);
+        world.wait_policy.suppress_spins(now);
       }
       return true;
     }
-    if (late) {
+    if (is_late) {
       return false;
     }
   }
   return false;
 }
 
-[[nodiscard]] inline bool ended_by_fault(rank_state const& world, wait_target const& what) {
-  return !what.outlasts_faults && world.any.fault();
+[[nodiscard]] inline bool ended_by_fault(rank_state const& world, wait_target const& target) {
+  return !target.outlasts_faults && world.transport.fault();
 }
 
 /// Sleeps until something arrives on this communicator or another of the thread's progress list. All of them are
 /// advanced before and after. Returns true if `advance` did.
-TUTTI_DECL bool wait_asleep(rank_state& world, wait_target const& what, duration nap) {
-  if (world.any.waits_itself()) {  // the transport waits by itself, without polling
+TUTTI_DECL bool wait_asleep(rank_state& world, wait_target const& target, duration nap) {
+  if (world.transport.waits_itself()) {  // the transport waits by itself, without polling
     if (nap > duration::zero()) {
-      world.any.wait_for_work(nap);
+      world.transport.wait_for_work(nap);
     }
     world.advance();
-    return what.advance(what.of);
+    return target.advance(target.object);
   }
-  int const handle = world.any.arm();
-  duties* const others = duties::besides(world);
-  if (others != nullptr) {
-    others->arm(world);
+  int const handle = world.transport.arm();
+  progress_list* const list = progress_list::current_unless_only(world);
+  if (list != nullptr) {
+    list->arm(world);
   }
   world.poll();
-  bool const done = what.advance(what.of);
-  if (!done && !ended_by_fault(world, what)) {
+  bool const is_done = target.advance(target.object);
+  if (!is_done && !ended_by_fault(world, target)) {
     int const milliseconds =
         nap <= duration::zero() ? 0 : static_cast<int>(nap.count() / 1'000'000 + 1);  // EINTR counts as a wake-up
-    if (others != nullptr) {
-      others->sleep(handle, milliseconds);
+    if (list != nullptr) {
+      list->sleep(handle, milliseconds);
     } else {
-      ::pollfd one{.fd = handle, .events = POLLIN, .revents = 0};
-      ::poll(&one, 1, milliseconds);
+      ::pollfd entry{.fd = handle, .events = POLLIN, .revents = 0};
+      ::poll(&entry, 1, milliseconds);
     }
   }
-  world.any.disarm();
-  if (others != nullptr) {
-    others->disarm(world);
+  world.transport.disarm();
+  if (list != nullptr) {
+    list->disarm(world);
   }
   world.poll();
-  return done || what.advance(what.of);
+  return is_done || target.advance(target.object);
 }
 
-TUTTI_DECL waited wait_in_naps(rank_state& world, wait_target const& what, duration limit) {
-  uncancelled const between_points;
-  const time_point begin = world.any.now();
+TUTTI_DECL wait_outcome wait_in_naps(rank_state& world, wait_target const& target, duration limit) {
+  cancellation_shield const between_points;
+  const time_point begin = world.transport.now();
   time_point next_look = begin + between_looks;
   auto const next_nap = [&](time_point now) {
     const duration until_look = next_look - now;
     const duration left = limit - (now - begin);
     return left < until_look ? left : until_look;
   };
-  for (duration nap = world.any.waits_itself() ? duration::zero() : next_nap(begin);;) {
-    if (wait_asleep(world, what, nap)) {
-      return waited::done;
+  for (duration nap = world.transport.waits_itself() ? duration::zero() : next_nap(begin);;) {
+    if (wait_asleep(world, target, nap)) {
+      return wait_outcome::complete;
     }
-    uncancelled::point();
-    const time_point now = world.any.now();
+    cancellation_shield::point();
+    const time_point now = world.transport.now();
     if (now >= next_look) {
       world.probe();
-      what.detect_mismatch(what.of);
+      target.detect_mismatch(target.object);
       next_look = now + between_looks;
     }
-    if (ended_by_fault(world, what)) {
-      return waited::fault;
+    if (ended_by_fault(world, target)) {
+      return wait_outcome::fault;
     }
     if (now - begin >= limit) {
-      return waited::limit;
+      return wait_outcome::limit;
     }
     nap = next_nap(now);
   }
 }
 
-TUTTI_DECL waited wait(rank_state& world, wait_target const& what, duration limit) {
-  if (!world.any.waits_itself()) {
-    bool const spins = !world.crowded && world.patience.spins(steady_now);
-    if (spins && wait_spinning(world, what, limit)) {
-      return waited::done;
+TUTTI_DECL wait_outcome wait(rank_state& world, wait_target const& target, duration limit) {
+  if (!world.transport.waits_itself()) {
+    bool const spins = !world.is_oversubscribed && world.wait_policy.spins(steady_now);
+    if (spins && wait_spinning(world, target, limit)) {
+      return wait_outcome::complete;
     }
-    bool const yields = world.patience.yields(steady_now);
-    if (yields && wait_yielding(world, what, spins)) {
-      return waited::done;
+    bool const yields = world.wait_policy.yields(steady_now);
+    if (yields && wait_yielding(world, target, spins)) {
+      return wait_outcome::complete;
     }
     if (spins && !yields) {
       // Without a yield, only a sleep shorter than the spin before it shows that the peer was waiting for this core.
-      time_point const before = steady_now();
-      waited const outcome = wait_in_naps(world, what, limit);
+      time_point const begin = steady_now();
+      wait_outcome const outcome = wait_in_naps(world, target, limit);
       time_point const now = steady_now();
-      if (outcome == waited::done && now - before < longest_spin) {
-        world.patience.shares_a_core(now);
+      if (outcome == wait_outcome::complete && now - begin < longest_spin) {
+        world.wait_policy.suppress_spins(now);
       }
       return outcome;
     }
   }
   // The clock starts here: the spins above took microseconds, or made progress.
-  return wait_in_naps(world, what, limit);
+  return wait_in_naps(world, target, limit);
 }
 
 }  // namespace tutti::detail::communicator

@@ -18,37 +18,37 @@ namespace tutti::inline v0_1_0::detail::inline core {
 /// points, since its bookkeeping and destructors cannot be interrupted. A wait has its own points, between naps.
 ///
 /// Cost: 6 ns, so it is for code that makes system calls.
-class uncancelled {
+class cancellation_shield {
  public:
-  enum class points { some, none };
+  enum class points { active, silent };
 
-  /// With points::none, points of waits inside the block do nothing, too.
-  explicit uncancelled(points in = points::some) noexcept : silent_(in == points::none) {
+  /// With points::silent, points of waits inside the block do nothing, too.
+  explicit cancellation_shield(points wait_points = points::active) noexcept : silent_(wait_points == points::silent) {
     begin();
     silent += silent_ ? 1U : 0U;
   }
-  uncancelled(uncancelled const&) = delete;
-  uncancelled& operator=(uncancelled const&) = delete;
-  ~uncancelled() {
+  cancellation_shield(cancellation_shield const&) = delete;
+  cancellation_shield& operator=(cancellation_shield const&) = delete;
+  ~cancellation_shield() {
     silent -= silent_ ? 1U : 0U;
     end();
   }
 
   static void begin() noexcept {
     if (depth++ == 0) {
-      ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+      ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &previous_state);
     }
   }
   static void end() noexcept {
     if (--depth == 0) {
-      ::pthread_setcancelstate(before, nullptr);
+      ::pthread_setcancelstate(previous_state, nullptr);
     }
   }
 
   /// Ends a cancelled thread here. @pre cancellation is disabled, and no caller is noexcept
   static void point() {
     if (silent == 0) {
-      ::pthread_setcancelstate(before, nullptr);
+      ::pthread_setcancelstate(previous_state, nullptr);
       ::pthread_testcancel();
       ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, nullptr);
     }
@@ -57,7 +57,7 @@ class uncancelled {
  private:
   static constinit inline thread_local unsigned depth = 0;
   static constinit inline thread_local unsigned silent = 0;
-  static constinit inline thread_local int before = PTHREAD_CANCEL_ENABLE;
+  static constinit inline thread_local int previous_state = PTHREAD_CANCEL_ENABLE;
 
   bool silent_;
 };

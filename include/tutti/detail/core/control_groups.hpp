@@ -13,11 +13,11 @@ namespace tutti::inline v0_1_0::detail::inline core {
 /// A short file of the kernel with words and numbers; empty if it cannot be read.
 class kernel_file {
  public:
-  static constexpr std::uint64_t none = UINT64_MAX;
+  static constexpr std::uint64_t no_number = UINT64_MAX;
 
   TUTTI_DECL explicit kernel_file(std::string const& path);
 
-  /// The number after `word` at the beginning of a line; `none` if there is no such word or number.
+  /// The number after `word` at the beginning of a line; `no_number` if there is no such word or number.
   [[nodiscard]] TUTTI_DECL std::uint64_t number(std::string_view word = "") const noexcept;
 
   [[nodiscard]] std::string_view text() const noexcept { return {text_, size_}; }
@@ -29,18 +29,19 @@ class kernel_file {
 
 /// A function of a control group's folder and version.
 struct group_visit {
-  void* of;
-  void (*call)(void* of, std::string const& folder, int version);
+  void* visitor;
+  void (*call)(void* visitor, std::string const& folder, int version);
 
   template <class Visit>
   explicit group_visit(Visit& visit) noexcept
-      : of(&visit),
-        call([](void* p, std::string const& folder, int version) { (*static_cast<Visit*>(p))(folder, version); }) {}
+      : visitor(&visit), call([](void* object, std::string const& folder, int version) {
+          (*static_cast<Visit*>(object))(folder, version);
+        }) {}
 };
 
 /// Calls `visit(folder, version)` for each control group, of either version, that limits this process by a controller:
-/// its own and all enclosing ones. `groups` is the kernel's list of them, `mounted` the folder that contains them.
-TUTTI_DECL void for_each_group(std::string const& groups, std::string const& mounted, std::string_view controller,
+/// its own and all enclosing ones. `groups` is the kernel's list of them, `mount_point` the folder that contains them.
+TUTTI_DECL void for_each_group(std::string const& groups, std::string const& mount_point, std::string_view controller,
                                group_visit const& visit);
 
 }  // namespace tutti::detail::core

@@ -13,10 +13,10 @@ namespace tutti::inline v0_1_0::detail::inline core {
 
 TUTTI_DECL kernel_file::kernel_file(std::string const& path) {
   descriptor const file([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); });
-  ssize_t got = file ? 1 : 0;
-  while (got > 0 && size_ < sizeof text_ - 1) {
-    got = ::read(file.get(), text_ + size_, sizeof text_ - 1 - size_);
-    size_ += got > 0 ? static_cast<std::size_t>(got) : 0;
+  ssize_t byte_count = file ? 1 : 0;
+  while (byte_count > 0 && size_ < sizeof text_ - 1) {
+    byte_count = ::read(file.get(), text_ + size_, sizeof text_ - 1 - size_);
+    size_ += byte_count > 0 ? static_cast<std::size_t>(byte_count) : 0;
   }
 }
 
@@ -24,7 +24,7 @@ TUTTI_DECL std::uint64_t kernel_file::number(std::string_view word) const noexce
   for (char const* line = text_; *line != '\0'; ++line) {
     if (std::string_view(line).starts_with(word)) {
       char const* const digits = line + word.size() + std::strspn(line + word.size(), " ");
-      std::uint64_t value = none;
+      std::uint64_t value = no_number;
       static_cast<void>(read_number(std::string_view(digits, std::strspn(digits, "0123456789")), value));
       return value;
     }
@@ -33,20 +33,20 @@ TUTTI_DECL std::uint64_t kernel_file::number(std::string_view word) const noexce
       break;
     }
   }
-  return none;
+  return no_number;
 }
 
 /// Visits the group at `path` below `root`, and the enclosing ones.
 TUTTI_DECL void visit_up(std::string const& root, std::string path, int version, group_visit const& visit) {
   for (;; path.resize(path.rfind('/'))) {
-    visit.call(visit.of, root + path + '/', version);
+    visit.call(visit.visitor, root + path + '/', version);
     if (path.find('/') == std::string::npos) {
       return;
     }
   }
 }
 
-TUTTI_DECL void for_each_group(std::string const& groups, std::string const& mounted, std::string_view controller,
+TUTTI_DECL void for_each_group(std::string const& groups, std::string const& mount_point, std::string_view controller,
                                group_visit const& visit) {
   kernel_file const list(groups);
   for (std::string_view rest = list.text(); !rest.empty();) {  // "number:controllers:/path"
@@ -56,10 +56,10 @@ TUTTI_DECL void for_each_group(std::string const& groups, std::string const& mou
     std::string const controllers(line.substr(0, line.find(':')));
     std::string const path(line.substr(line.find(':') + 1));
     if (controllers.empty()) {
-      visit_up(mounted, path, 2, visit);
-      visit_up(mounted + "/unified", path, 2, visit);
+      visit_up(mount_point, path, 2, visit);
+      visit_up(mount_point + "/unified", path, 2, visit);
     } else if ((',' + controllers + ',').find(',' + std::string(controller) + ',') != std::string::npos) {
-      visit_up(mounted + '/' + controllers, path, 1, visit);
+      visit_up(mount_point + '/' + controllers, path, 1, visit);
     }
   }
 }

@@ -38,7 +38,7 @@ class core_set {
 
 /// The number of cores that control groups let a process keep busy, at least 1; SIZE_MAX if there is no limit.
 /// @see for_each_group
-[[nodiscard]] TUTTI_DECL std::size_t cores_of_groups(std::string const& groups, std::string const& mounted);
+[[nodiscard]] TUTTI_DECL std::size_t cores_of_groups(std::string const& groups, std::string const& mount_point);
 
 }  // namespace tutti::detail::core
 

@@ -8,9 +8,10 @@ namespace tutti::inline v0_1_0::detail::inline core {
 
 /// Checks a deadline, or the limit of a wait, from a caller.
 /// @throws precondition_error if it is negative, like a wrong difference of two times
-constexpr duration expect_deadline(duration d) {
-  expects(d >= duration::zero(), "a deadline must be 0 ns or more, not ", d.count(), "; tutti::no_deadline is none");
-  return d;
+constexpr duration expect_deadline(duration deadline) {
+  expects(deadline >= duration::zero(), "a deadline must be 0 ns or more, not ", deadline.count(),
+          "; tutti::no_deadline is none");
+  return deadline;
 }
 
 /// Limits a waiting time from a caller to a year, so that `no_deadline` may be added to a time.

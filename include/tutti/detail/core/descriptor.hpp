@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/detail/base/linkage.hpp>
-#include <tutti/detail/core/inheritance.hpp>
+#include <tutti/detail/core/fork_guard.hpp>
 #include <tutti/detail/core/standard_numbers.hpp>
 #include <tutti/extend/time.hpp>
 
@@ -38,8 +38,8 @@ class descriptor {
       { make() } -> std::same_as<int>;
     }
   explicit descriptor(Make const& make) noexcept {
-    standard_numbers const occupied;
-    own(make());
+    standard_numbers const reservation;
+    adopt(make());
   }
   descriptor(descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)), owner_(other.owner_) {}
   descriptor& operator=(descriptor&& other) noexcept {
@@ -52,11 +52,11 @@ class descriptor {
   }
   ~descriptor() { reset(); }
 
-  [[nodiscard]] int get() const noexcept { return owner_ == inheritance::generation() ? fd_ : -1; }
+  [[nodiscard]] int get() const noexcept { return owner_ == fork_guard::generation() ? fd_ : -1; }
   [[nodiscard]] explicit operator bool() const noexcept { return get() >= 0; }
   [[nodiscard]] int release() noexcept {
     int const fd = get();
-    inheritance::allow(fd);
+    fork_guard::remove(fd);
     fd_ = -1;
     return fd;
   }
@@ -66,10 +66,10 @@ class descriptor {
 
  private:
   /// Owns `fd`, or a duplicate above 2 if the program closed a standard stream during the call.
-  TUTTI_DECL void own(int fd) noexcept;
+  TUTTI_DECL void adopt(int fd) noexcept;
 
   int fd_ = -1;
-  std::uint32_t owner_ = inheritance::generation();  ///< generation of the process that opened it
+  std::uint32_t owner_ = fork_guard::generation();  ///< generation of the process that opened it
 };
 
 /// Returns the two ends of a local connection; empty, with errno, on failure.
@@ -101,32 +101,32 @@ TUTTI_DECL bool wait_ready(int fd, int events, time_point deadline) noexcept;
 
 /// The outcome of a read or write.
 enum class io {
-  open,    ///< incomplete; try again when ready
-  done,    ///< all of it
-  closed,  ///< the other end closed, reset or died; errno is 0 at an orderly end
-  late,    ///< the deadline passed
+  open,      ///< incomplete; try again when ready
+  complete,  ///< all of it
+  hangup,    ///< the other end closed, reset or died; errno is 0 at an orderly end
+  late,      ///< the deadline passed
 };
 
-struct moved {
+struct io_result {
   std::size_t bytes = 0;
   io state = io::open;
 };
 
-/// Reads available bytes from a non-blocking socket. `closed` at its end and on an error. Never waits.
-TUTTI_DECL moved read_some(int fd, std::span<std::byte> to) noexcept;
+/// Reads available bytes from a non-blocking socket. `hangup` at its end and on an error. Never waits.
+TUTTI_DECL io_result read_some(int fd, std::span<std::byte> destination) noexcept;
 
 /// Writes as many bytes as fit to a socket. Raises no SIGPIPE. Never waits.
-TUTTI_DECL moved write_some(int fd, std::span<std::byte const> from) noexcept;
+TUTTI_DECL io_result write_some(int fd, std::span<std::byte const> source) noexcept;
 
-/// Reads all of `to` from a socket: `done`, `closed` or `late`.
-TUTTI_DECL io read_all(int fd, std::span<std::byte> to, time_point deadline) noexcept;
+/// Reads all of `destination` from a socket: `complete`, `hangup` or `late`.
+TUTTI_DECL io read_all(int fd, std::span<std::byte> destination, time_point deadline) noexcept;
 
-/// Writes all of `from` to a socket: `done`, `closed` or `late`.
-TUTTI_DECL io write_all(int fd, std::span<std::byte const> from, time_point deadline) noexcept;
+/// Writes all of `source` to a socket: `complete`, `hangup` or `late`.
+TUTTI_DECL io write_all(int fd, std::span<std::byte const> source, time_point deadline) noexcept;
 
-/// Writes all of `from` to a file. Returns 0, or the errno of the failure, which beyond the limit of file sizes (ulimit
-/// -f) is EFBIG, without SIGXFSZ.
-[[nodiscard]] TUTTI_DECL int write_file(int fd, std::span<std::byte const> from) noexcept;
+/// Writes all of `source` to a file. Returns 0, or the errno of the failure, which beyond the limit of file sizes
+/// (ulimit -f) is EFBIG, without SIGXFSZ.
+[[nodiscard]] TUTTI_DECL int write_file(int fd, std::span<std::byte const> source) noexcept;
 
 /// Creates or replaces a file. Returns 0, or the errno of the failure.
 [[nodiscard]] TUTTI_DECL int replace_file(std::string const& path, std::string_view text);

@@ -11,47 +11,47 @@
 namespace tutti::inline v0_1_0::detail::inline core {
 
 TUTTI_DECL void descriptor::reset() noexcept {
-  if (int const old = release(); old >= 0) {
-    int const kept = errno;
-    uncancelled const while_closing;
-    ::close(old);  // never retried: on Linux the descriptor is gone even after EINTR
-    errno = kept;
+  if (int const number = release(); number >= 0) {
+    int const saved_errno = errno;
+    cancellation_shield const while_closing;
+    ::close(number);  // never retried: on Linux the descriptor is gone even after EINTR
+    errno = saved_errno;
   }
 }
 
-TUTTI_DECL void descriptor::own(int fd) noexcept {
+TUTTI_DECL void descriptor::adopt(int fd) noexcept {
   fd_ = fd;
   if (fd >= 0 && fd <= STDERR_FILENO) [[unlikely]] {
     fd_ = ::fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    int const kept = errno;
+    int const saved_errno = errno;
     ::close(fd);
-    errno = kept;
+    errno = saved_errno;
   }
-  inheritance::refuse(fd_);
+  fork_guard::add(fd_);
 }
 
 TUTTI_DECL std::pair<descriptor, descriptor> stream_pair() noexcept {
-  int ends[2] = {-1, -1};
-  standard_numbers const occupied;
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) != 0) {
+  int numbers[2] = {-1, -1};
+  standard_numbers const reservation;
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, numbers) != 0) {
     return {};
   }
-  std::pair<descriptor, descriptor> both([&] { return ends[0]; }, [&] { return ends[1]; });
-  if (!both.first || !both.second) {  // no number above 2 was left
-    int const kept = errno;
-    both = std::pair<descriptor, descriptor>();
-    errno = kept;
+  std::pair<descriptor, descriptor> ends([&] { return numbers[0]; }, [&] { return numbers[1]; });
+  if (!ends.first || !ends.second) {  // no number above 2 was left
+    int const saved_errno = errno;
+    ends = std::pair<descriptor, descriptor>();
+    errno = saved_errno;
   }
-  return both;
+  return ends;
 }
 
 TUTTI_DECL std::string describe_errno(int code) {
   char text[128] = {};
-  struct pick {  // strerror_r has two forms, of POSIX and of GNU
-    static char const* of(char const* result, char const*) { return result; }
-    static char const* of(int, char const* buffer) { return buffer; }
+  struct error_text {  // strerror_r has two forms, of POSIX and of GNU
+    static char const* select(char const* result, char const*) { return result; }
+    static char const* select(int, char const* buffer) { return buffer; }
   };
-  return pick::of(::strerror_r(code, text, sizeof text), text);
+  return error_text::select(::strerror_r(code, text, sizeof text), text);
 }
 
 TUTTI_DECL bool out_of_resources(int code) noexcept {
@@ -88,8 +88,8 @@ TUTTI_DECL std::string advise_on_errno(int code, std::string_view otherwise) {
 
 TUTTI_DECL int poll_timeout(time_point deadline) noexcept {
   constexpr long long per_ms = 1'000'000;
-  long long const left = (deadline - steady_now()).count();
-  long long const ms = left <= 0 ? 0 : (left - 1) / per_ms + 1;
+  long long const remaining = (deadline - steady_now()).count();
+  long long const ms = remaining <= 0 ? 0 : (remaining - 1) / per_ms + 1;
   return static_cast<int>(ms < 1'000'000 ? ms : 1'000'000);
 }
 
@@ -110,64 +110,66 @@ TUTTI_DECL int poll_until(std::span<pollfd> set, time_point deadline) noexcept {
 }
 
 TUTTI_DECL bool wait_ready(int fd, int events, time_point deadline) noexcept {
-  pollfd one{fd, static_cast<short>(events), 0};
-  return poll_until(&one, 1, deadline) != 0;
+  pollfd entry{fd, static_cast<short>(events), 0};
+  return poll_until(&entry, 1, deadline) != 0;
 }
 
-TUTTI_DECL moved read_some(int fd, std::span<std::byte> to) noexcept {
-  moved m;
-  while (m.bytes < to.size()) {
-    ssize_t const got = ::recv(fd, to.data() + m.bytes, to.size() - m.bytes, MSG_DONTWAIT);
-    if (got > 0) {
-      m.bytes += static_cast<std::size_t>(got);
-    } else if (got == 0) {
+TUTTI_DECL io_result read_some(int fd, std::span<std::byte> destination) noexcept {
+  io_result result;
+  while (result.bytes < destination.size()) {
+    ssize_t const byte_count =
+        ::recv(fd, destination.data() + result.bytes, destination.size() - result.bytes, MSG_DONTWAIT);
+    if (byte_count > 0) {
+      result.bytes += static_cast<std::size_t>(byte_count);
+    } else if (byte_count == 0) {
       errno = 0;
-      m.state = io::closed;
-      return m;
+      result.state = io::hangup;
+      return result;
     } else if (errno != EINTR) {
-      m.state = errno == EAGAIN ? io::open : io::closed;
-      return m;
+      result.state = errno == EAGAIN ? io::open : io::hangup;
+      return result;
     }
   }
-  m.state = io::done;
-  return m;
+  result.state = io::complete;
+  return result;
 }
 
-TUTTI_DECL moved write_some(int fd, std::span<std::byte const> from) noexcept {
-  moved m;
-  while (m.bytes < from.size()) {
-    ssize_t const put = ::send(fd, from.data() + m.bytes, from.size() - m.bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (put >= 0) {
-      m.bytes += static_cast<std::size_t>(put);
+TUTTI_DECL io_result write_some(int fd, std::span<std::byte const> source) noexcept {
+  io_result result;
+  while (result.bytes < source.size()) {
+    ssize_t const byte_count =
+        ::send(fd, source.data() + result.bytes, source.size() - result.bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (byte_count >= 0) {
+      result.bytes += static_cast<std::size_t>(byte_count);
     } else if (errno != EINTR) {
-      m.state = errno == EAGAIN ? io::open : io::closed;
-      return m;
+      result.state = errno == EAGAIN ? io::open : io::hangup;
+      return result;
     }
   }
-  m.state = io::done;
-  return m;
+  result.state = io::complete;
+  return result;
 }
 
-TUTTI_DECL io read_all(int fd, std::span<std::byte> to, time_point deadline) noexcept {
+TUTTI_DECL io read_all(int fd, std::span<std::byte> destination, time_point deadline) noexcept {
   for (;;) {
-    moved const m = read_some(fd, to);
-    if (m.state != io::open) {
-      return m.state;
+    io_result const result = read_some(fd, destination);
+    if (result.state != io::open) {
+      return result.state;
     }
-    to = to.subspan(m.bytes);
+    destination = destination.subspan(result.bytes);
     if (!wait_ready(fd, POLLIN, deadline)) {
       return io::late;
     }
   }
 }
 
-TUTTI_DECL io write_all(int fd, std::span<std::byte const> from, time_point deadline) noexcept {
+TUTTI_DECL io write_all(int fd, std::span<std::byte const> source, time_point deadline) noexcept {
   for (;;) {
-    moved const m = write_some(fd, from);
-    if (m.state != io::open) {
-      return m.state;
+    io_result const result = write_some(fd, source);
+    if (result.state != io::open) {
+      return result.state;
     }
-    from = from.subspan(m.bytes);
+    source = source.subspan(result.bytes);
     if (!wait_ready(fd, POLLOUT, deadline)) {
       return io::late;
     }
@@ -189,12 +191,12 @@ class without_sigxfsz {
   without_sigxfsz(without_sigxfsz const&) = delete;
   without_sigxfsz& operator=(without_sigxfsz const&) = delete;
   ~without_sigxfsz() {
-    int const kept = errno;
+    int const saved_errno = errno;
     timespec const now{};
     while (!was_pending_ && ::sigtimedwait(&signal_, nullptr, &now) < 0 && errno == EINTR) {
     }
     ::pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
-    errno = kept;
+    errno = saved_errno;
   }
 
  private:
@@ -203,15 +205,15 @@ class without_sigxfsz {
   bool was_pending_;
 };
 
-TUTTI_DECL int write_file(int fd, std::span<std::byte const> from) noexcept {
+TUTTI_DECL int write_file(int fd, std::span<std::byte const> source) noexcept {
   without_sigxfsz const quiet;
-  while (!from.empty()) {
-    constexpr std::size_t most = std::size_t{1} << 30;  // Linux writes no more than 2 GiB at once
-    ssize_t const put = ::write(fd, from.data(), from.size() < most ? from.size() : most);
-    if (put > 0) {
-      from = from.subspan(static_cast<std::size_t>(put));
-    } else if (put == 0 || errno != EINTR) {
-      return put == 0 ? ENOSPC : errno;
+  while (!source.empty()) {
+    constexpr std::size_t limit = std::size_t{1} << 30;  // Linux writes no more than 2 GiB at once
+    ssize_t const byte_count = ::write(fd, source.data(), source.size() < limit ? source.size() : limit);
+    if (byte_count > 0) {
+      source = source.subspan(static_cast<std::size_t>(byte_count));
+    } else if (byte_count == 0 || errno != EINTR) {
+      return byte_count == 0 ? ENOSPC : errno;
     }
   }
   return 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/duties.hpp>
+#include <tutti/detail/core/progress_list.hpp>
 
 #include <cerrno>
 #include <cstdint>
@@ -48,16 +48,16 @@ class fiber {
         run_(run),
         argument_(argument) {
     if (memory_ == MAP_FAILED || ::mprotect(memory_, page_, PROT_NONE) != 0) {
-      std::system_error const why(errno, std::generic_category(), "no memory for the stack of a simulated rank");
+      std::system_error const cause(errno, std::generic_category(), "no memory for the stack of a simulated rank");
       unmap();
-      throw why;
+      throw cause;
     }
-    ::getcontext(&inside_);
-    inside_.uc_stack.ss_sp = stack();
-    inside_.uc_stack.ss_size = bytes_ - page_;
-    inside_.uc_link = nullptr;
+    ::getcontext(&inner_context_);
+    inner_context_.uc_stack.ss_sp = stack();
+    inner_context_.uc_stack.ss_size = bytes_ - page_;
+    inner_context_.uc_link = nullptr;
     auto const self = reinterpret_cast<std::uintptr_t>(this);
-    ::makecontext(&inside_, reinterpret_cast<void (*)()>(&enter), 2, static_cast<unsigned>(self >> 32),
+    ::makecontext(&inner_context_, reinterpret_cast<void (*)()>(&enter), 2, static_cast<unsigned>(self >> 32),
                   static_cast<unsigned>(self));
   }
   fiber(fiber const&) = delete;
@@ -68,33 +68,33 @@ class fiber {
   /// Runs the function until it suspends itself or ends. @pre !ended()
   void resume() {
     exceptions_.swap();
-    duties* const outer = duties::change(&duties_);
+    progress_list* const outer = progress_list::exchange_current(&progress_list_);
     begin_switch(&outer_fake_stack_, stack(), bytes_ - page_);
-    ::swapcontext(&outside_, &inside_);
+    ::swapcontext(&outer_context_, &inner_context_);
     end_switch(outer_fake_stack_, nullptr, nullptr);
-    duties::change(outer);
+    progress_list::exchange_current(outer);
     exceptions_.swap();
   }
 
   /// Suspends the function that calls this; returns when it is resumed.
   void suspend() {
     begin_switch(&inner_fake_stack_, outer_stack_, outer_bytes_);
-    ::swapcontext(&inside_, &outside_);
+    ::swapcontext(&inner_context_, &outer_context_);
     end_switch(inner_fake_stack_, &outer_stack_, &outer_bytes_);
   }
 
-  [[nodiscard]] bool has_ended() const noexcept { return ended_; }
+  [[nodiscard]] bool has_ended() const noexcept { return has_ended_; }
 
  private:
   /// The C++ run-time's state of exceptions being handled. It belongs to the thread, so each fiber saves its own.
   class exceptions {
    public:
     void swap() noexcept {
-      state mine;
+      state active;
       void* const current = abi::__cxa_get_globals();
-      std::memcpy(&mine, current, sizeof mine);
-      std::memcpy(current, &kept_, sizeof kept_);
-      kept_ = mine;
+      std::memcpy(&active, current, sizeof active);
+      std::memcpy(current, &saved_state_, sizeof saved_state_);
+      saved_state_ = active;
     }
 
    private:
@@ -102,7 +102,7 @@ class fiber {
       void* caught = nullptr;
       unsigned uncaught = 0;
     };
-    state kept_;
+    state saved_state_;
   };
 
   [[nodiscard]] char* stack() const noexcept { return static_cast<char*>(memory_) + page_; }
@@ -116,9 +116,9 @@ class fiber {
     auto* const self = reinterpret_cast<fiber*>(static_cast<std::uintptr_t>(high) << 32 | low);
     end_switch(nullptr, &self->outer_stack_, &self->outer_bytes_);
     self->run_(self->argument_);
-    self->ended_ = true;
+    self->has_ended_ = true;
     begin_switch(nullptr, self->outer_stack_, self->outer_bytes_);
-    ::setcontext(&self->outside_);
+    ::setcontext(&self->outer_context_);
   }
 
   // The address sanitizer must know the stack in use.
@@ -140,11 +140,11 @@ class fiber {
   void* memory_;
   void (*run_)(void*);
   void* argument_;
-  bool ended_ = false;
-  ::ucontext_t inside_{};
-  ::ucontext_t outside_{};
+  bool has_ended_ = false;
+  ::ucontext_t inner_context_{};
+  ::ucontext_t outer_context_{};
   exceptions exceptions_;
-  duties duties_;  ///< progress list of operations that it started
+  progress_list progress_list_;  ///< progress list of operations that it started
   void* outer_fake_stack_ = nullptr;
   void* inner_fake_stack_ = nullptr;
   void const* outer_stack_ = nullptr;

@@ -30,28 +30,28 @@ class flow_numbers {
 
   /// True if all earlier flows on the lane of flow `number` have ended.
   [[nodiscard]] bool may_begin(std::uint64_t number) const noexcept {
-    return ended_[number % collective_lanes] == number / collective_lanes;
+    return end_counts_[number % collective_lanes] == number / collective_lanes;
   }
-  void end(std::uint64_t number) noexcept { ++ended_[number % collective_lanes]; }
+  void end(std::uint64_t number) noexcept { ++end_counts_[number % collective_lanes]; }
 
  private:
   std::uint64_t next_ = 0;
   std::uint64_t operations_ = 0;
-  std::array<std::uint64_t, collective_lanes> ended_{};
+  std::array<std::uint64_t, collective_lanes> end_counts_{};
 };
 
 /// Numbers the messages of `send`, or of `recv`: those of one peer begin in order of starting.
 class transfer_numbers {
  public:
-  explicit transfer_numbers(rank_type peers) : started_(peers), ended_(peers) {}
+  explicit transfer_numbers(rank_type peers) : start_counts_(peers), end_counts_(peers) {}
 
-  std::uint64_t reserve(rank_type peer) { return started_[peer]++; }
-  [[nodiscard]] bool may_begin(rank_type peer, std::uint64_t number) const { return ended_[peer] == number; }
-  void end(rank_type peer) { ++ended_[peer]; }
+  std::uint64_t reserve(rank_type peer) { return start_counts_[peer]++; }
+  [[nodiscard]] bool may_begin(rank_type peer, std::uint64_t number) const { return end_counts_[peer] == number; }
+  void end(rank_type peer) { ++end_counts_[peer]; }
 
  private:
-  std::vector<std::uint64_t> started_;
-  std::vector<std::uint64_t> ended_;
+  std::vector<std::uint64_t> start_counts_;
+  std::vector<std::uint64_t> end_counts_;
 };
 
 }  // namespace tutti::detail::core

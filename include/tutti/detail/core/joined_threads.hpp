@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/detail/base/linkage.hpp>
-#include <tutti/detail/core/owned.hpp>
+#include <tutti/detail/core/owner.hpp>
 #include <tutti/extend/time.hpp>
 
 #include <cerrno>
@@ -28,7 +28,7 @@ class joined_threads {
   /// @pre there is room. @throws std::system_error if no thread can be created
   template <class Body>
   void start(Body const& body) {
-    start([](void const* of, std::size_t number) { (*static_cast<Body const*>(of))(number); }, &body);
+    start([](void const* object, std::size_t number) { (*static_cast<Body const*>(object))(number); }, &body);
   }
 
  private:

@@ -9,21 +9,21 @@
 namespace tutti::inline v0_1_0::detail::inline core {
 
 TUTTI_DECL joined_threads::~joined_threads() {
-  uncancelled const while_joining;
+  cancellation_shield const while_joining;
   for (std::size_t i = 0; i != size_; ++i) {
     ::pthread_join(threads_[i].id, nullptr);
   }
 }
 
 TUTTI_DECL void joined_threads::start(body_call call, void const* body) {
-  thread& t = threads_[size_];
-  t = {.id = {}, .call = call, .body = body, .number = size_};
-  auto const run = [](void* of) -> void* {
-    auto const* const self = static_cast<thread const*>(of);
+  thread& entry = threads_[size_];
+  entry = {.id = {}, .call = call, .body = body, .number = size_};
+  auto const run = [](void* argument) -> void* {
+    auto const* const self = static_cast<thread const*>(argument);
     self->call(self->body, self->number);
     return nullptr;
   };
-  if (int const code = ::pthread_create(&t.id, nullptr, run, &t); code != 0) {
+  if (int const code = ::pthread_create(&entry.id, nullptr, run, &entry); code != 0) {
     throw std::system_error(code, std::generic_category(), "pthread_create");
   }
   ++size_;

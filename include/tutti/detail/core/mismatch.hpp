@@ -6,9 +6,9 @@
 
 namespace tutti::inline v0_1_0::detail::inline core {
 
-/// The error of ranks `me` and `peer`, whose calls differ: `mine` and `theirs` are the calls in words.
-[[nodiscard]] TUTTI_DECL error calls_differ(rank_type me, std::string const& mine, rank_type peer,
-                                            std::string const& theirs);
+/// The error of ranks `me` and `peer`, whose calls differ: `local_call` and `peer_call` are the calls in words.
+[[nodiscard]] TUTTI_DECL error calls_differ(rank_type me, std::string const& local_call, rank_type peer,
+                                            std::string const& peer_call);
 
 /// The error of rank `me`, which does not receive the message that rank `peer` sends.
 [[nodiscard]] TUTTI_DECL error messages_differ(rank_type me, rank_type peer);

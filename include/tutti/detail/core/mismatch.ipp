@@ -8,15 +8,16 @@
 
 namespace tutti::inline v0_1_0::detail::inline core {
 
-TUTTI_DECL error calls_differ(rank_type me, std::string const& mine, rank_type peer, std::string const& theirs) {
-  std::string text = message({"rank ", me, " called ", mine, ", but rank ", peer});
-  if (mine != theirs) {
-    append(text, {" called ", theirs, "; all ranks must call the same operations in the same order"});
+TUTTI_DECL error calls_differ(rank_type me, std::string const& local_call, rank_type peer,
+                              std::string const& peer_call) {
+  std::string text = message({"rank ", me, " called ", local_call, ", but rank ", peer});
+  if (local_call != peer_call) {
+    append(text, {" called ", peer_call, "; all ranks must call the same operations in the same order"});
   } else {
     text +=
         " with other settings: segment(), the full names of types and the arguments of the reduction must be the same "
         "on all ranks";
-    if (mine.find("(functor ") != std::string::npos) {
+    if (local_call.find("(functor ") != std::string::npos) {
       text += "; so must the type of its function, unless tutti::function_name<\"...\"> names it";
     }
   }

@@ -13,16 +13,16 @@ namespace tutti::inline v0_1_0::detail::inline core {
 class monitor {
  public:
   monitor() noexcept {
-    pthread_condattr_t by;
-    ::pthread_condattr_init(&by);
-    ::pthread_condattr_setclock(&by, CLOCK_MONOTONIC);
-    ::pthread_cond_init(&changed_, &by);
-    ::pthread_condattr_destroy(&by);
+    pthread_condattr_t attributes;
+    ::pthread_condattr_init(&attributes);
+    ::pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    ::pthread_cond_init(&condition_, &attributes);
+    ::pthread_condattr_destroy(&attributes);
   }
   monitor(monitor const&) = delete;
   monitor& operator=(monitor const&) = delete;
   ~monitor() {
-    ::pthread_cond_destroy(&changed_);
+    ::pthread_cond_destroy(&condition_);
     ::pthread_mutex_destroy(&mutex_);
   }
 
@@ -33,28 +33,28 @@ class monitor {
   /// @pre this thread holds the monitor, as it does again afterwards
   void wait_until(time_point deadline) noexcept {
     constexpr long long second = 1'000'000'000;
-    timespec until{};
-    until.tv_sec = static_cast<std::time_t>(deadline.count() / second);
-    until.tv_nsec = static_cast<long>(deadline.count() % second);
-    ::pthread_cond_timedwait(&changed_, &mutex_, &until);
+    timespec end{};
+    end.tv_sec = static_cast<std::time_t>(deadline.count() / second);
+    end.tv_nsec = static_cast<long>(deadline.count() % second);
+    ::pthread_cond_timedwait(&condition_, &mutex_, &end);
   }
-  void notify_all() noexcept { ::pthread_cond_broadcast(&changed_); }
+  void notify_all() noexcept { ::pthread_cond_broadcast(&condition_); }
 
  private:
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
-  pthread_cond_t changed_;
+  pthread_cond_t condition_;
 };
 
 /// Holds a monitor until the end of the block.
-class held {
+class monitor_lock {
  public:
-  explicit held(monitor& m) noexcept : m_(m) { m_.lock(); }
-  held(held const&) = delete;
-  held& operator=(held const&) = delete;
-  ~held() { m_.unlock(); }
+  explicit monitor_lock(monitor& target) noexcept : monitor_(target) { monitor_.lock(); }
+  monitor_lock(monitor_lock const&) = delete;
+  monitor_lock& operator=(monitor_lock const&) = delete;
+  ~monitor_lock() { monitor_.unlock(); }
 
  private:
-  monitor& m_;
+  monitor& monitor_;
 };
 
 }  // namespace tutti::detail::core

@@ -10,8 +10,8 @@
 namespace tutti::inline v0_1_0::detail::inline core {
 
 TUTTI_DECL std::string file_identity(char const* name) {
-  struct stat about {};
-  return ::stat(name, &about) == 0 ? ' ' + std::to_string(about.st_dev) + ':' + std::to_string(about.st_ino) : "";
+  struct stat status {};
+  return ::stat(name, &status) == 0 ? ' ' + std::to_string(status.st_dev) + ':' + std::to_string(status.st_ino) : "";
 }
 
 TUTTI_DECL std::string node_identity() {
@@ -21,8 +21,8 @@ TUTTI_DECL std::string node_identity() {
   if (!file && out_of_resources(errno)) {  // else this host would be taken for another one
     throw error(failure::join, "cannot find out which host this is: " + advise_on_errno(errno));
   }
-  if (auto const got = file ? ::read(file.get(), boot, sizeof boot) : 0; got > 0) {
-    text.assign(boot, static_cast<std::size_t>(got) - (boot[got - 1] == '\n' ? 1U : 0U));
+  if (auto const byte_count = file ? ::read(file.get(), boot, sizeof boot) : 0; byte_count > 0) {
+    text.assign(boot, static_cast<std::size_t>(byte_count) - (boot[byte_count - 1] == '\n' ? 1U : 0U));
   }
   return text + file_identity("/proc/self/ns/net");
 }

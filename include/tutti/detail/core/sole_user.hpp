@@ -15,20 +15,20 @@ namespace tutti::inline v0_1_0::detail::inline core {
 /// all threads are refused.
 class sole_user {
  public:
-  enum class entry : std::uint8_t { first, again, refused };
+  enum class entry : std::uint8_t { first, again, conflict };
 
-  /// Returns `first`, to be followed by `leave`, or `again` for the thread that is inside already, or `refused`.
+  /// Returns `first`, to be followed by `leave`, or `again` for the thread that is inside already, or `conflict`.
   [[nodiscard, gnu::always_inline]] entry enter() noexcept {
-    void const* const in = user_.load(std::memory_order_relaxed);
-    if (in == nullptr) [[likely]] {
+    void const* const user = user_.load(std::memory_order_relaxed);
+    if (user == nullptr) [[likely]] {
       user_.store(&me, std::memory_order_relaxed);
       return entry::first;
     }
-    if (in == &me) {
+    if (user == &me) {
       return entry::again;
     }
     user_.store(this, std::memory_order_relaxed);  // the address of no thread
-    return entry::refused;
+    return entry::conflict;
   }
 
   /// True if this thread is inside.

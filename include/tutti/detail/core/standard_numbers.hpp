@@ -24,7 +24,7 @@ class standard_numbers {
   TUTTI_DECL ~standard_numbers();
 
  private:
-  uncancelled const throughout_;
+  cancellation_shield const shield_;
   std::uint32_t const owner_;  ///< generation of the process that counts this object
 };
 

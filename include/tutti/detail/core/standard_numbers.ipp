@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/inheritance.hpp>
+#include <tutti/detail/core/fork_guard.hpp>
 #include <tutti/detail/core/standard_numbers.hpp>
 
 #include <atomic>
@@ -42,11 +42,11 @@ class occupied_numbers {
       if (!is_free(fd)) {
         continue;
       }
-      int const opened = ::open("/", O_PATH | O_CLOEXEC);  // opens the lowest free number
-      if (opened >= 0 && opened <= STDERR_FILENO) {
-        numbers |= bit_of(opened);
-      } else if (opened >= 0) {
-        ::close(opened);
+      int const number = ::open("/", O_PATH | O_CLOEXEC);  // opens the lowest free number
+      if (number >= 0 && number <= STDERR_FILENO) {
+        numbers |= bit_of(number);
+      } else if (number >= 0) {
+        ::close(number);
       }
     }
   }
@@ -54,7 +54,7 @@ class occupied_numbers {
   /// Holds the lock during a fork: the kernel copies descriptors and memory one after the other, and they must agree. A
   /// thread that forks in a signal handler may hold it already.
   static void watch_forks() noexcept {
-    [[maybe_unused]] static int const handled = ::pthread_atfork(
+    [[maybe_unused]] static int const registration = ::pthread_atfork(
         [] {
           if (!holds) {
             lock();
@@ -66,7 +66,7 @@ class occupied_numbers {
           }
         },
         [] {  // async-signal-safe
-          uncancelled const throughout;
+          cancellation_shield const shield;
           vacate();
           users = 0;
           unlock();
@@ -86,7 +86,7 @@ class occupied_numbers {
   [[nodiscard]] static unsigned bit_of(int fd) noexcept { return 1U << static_cast<unsigned>(fd); }
 
   static void vacate() noexcept {
-    int const kept = errno;
+    int const saved_errno = errno;
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
       int const flags = (numbers & bit_of(fd)) != 0 ? ::fcntl(fd, F_GETFL) : -1;
       if (flags >= 0 && (flags & O_PATH) != 0) {  // else a file of the program
@@ -94,7 +94,7 @@ class occupied_numbers {
       }
     }
     numbers = 0;
-    errno = kept;
+    errno = saved_errno;
   }
 
   static constinit inline std::atomic<bool> busy{false};
@@ -103,19 +103,19 @@ class occupied_numbers {
   static constinit inline unsigned numbers = 0;  ///< occupied numbers, one bit each
 };
 
-TUTTI_DECL standard_numbers::standard_numbers() noexcept : owner_(inheritance::generation()) {
+TUTTI_DECL standard_numbers::standard_numbers() noexcept : owner_(fork_guard::generation()) {
   occupied_numbers::watch_forks();
-  int const kept = errno;
+  int const saved_errno = errno;
   occupied_numbers().enter();  // afterwards, no number seen occupied below is freed
   if (occupied_numbers::is_free(STDIN_FILENO) || occupied_numbers::is_free(STDOUT_FILENO) ||
       occupied_numbers::is_free(STDERR_FILENO)) [[unlikely]] {
     occupied_numbers().occupy();
   }
-  errno = kept;
+  errno = saved_errno;
 }
 
 TUTTI_DECL standard_numbers::~standard_numbers() {
-  if (!inheritance::forked_since(owner_)) {
+  if (!fork_guard::forked_since(owner_)) {
     occupied_numbers().leave();
   }
 }

@@ -5,7 +5,7 @@
 #include <tutti/detail/communicator/operation_handle.hpp>
 #include <tutti/detail/communicator/untyped_operation.hpp>
 #include <tutti/detail/core/deadline.hpp>
-#include <tutti/detail/core/owned.hpp>
+#include <tutti/detail/core/owner.hpp>
 #include <tutti/detail/engine/device_launcher.hpp>
 #include <tutti/detail/engine/lift_first.hpp>
 #include <tutti/detail/engine/operation.hpp>
@@ -95,7 +95,7 @@ class launcher {
   /// (compilers.md: Stores and loads of one width).
   [[gnu::always_inline]] void run(Op op, Payload payload, tutti::call const& call, memories const& memory,
                                   std::size_t count) {
-    turn guard(access::state(world_));
+    call_guard guard(access::state(world_));
     auto const choice = pick(op, payload, count);
     write_call_record(blocking_->call_record(), call, op, count, choice);
     expect_order(choice.topology, blocking_->call_record());
@@ -106,8 +106,8 @@ class launcher {
 
   [[nodiscard]] operation_handle launch(Op op, Payload payload, tutti::call const& call, memories const& memory,
                                         std::size_t count) {
-    turn guard(access::state(world_));
-    duties::take(access::state(world_));
+    call_guard guard(access::state(world_));
+    progress_list::take(access::state(world_));
     auto const choice = pick(op, payload, count);
     untyped_operation* const idle = pool_->take();
     operation_type& next = idle != nullptr ? static_cast<operation_type&>(*idle)
@@ -132,7 +132,7 @@ class launcher {
   template <class Stream>
   void launch_in_stream(Op op, Payload payload, tutti::call const& call, memories const& memory, std::size_t count,
                         Stream const& stream) {
-    turn guard(access::state(world_));
+    call_guard guard(access::state(world_));
     tutti::call record;
     schedule_choice<schedule> const choice{topology_, 0};
     write_call_record(record, call, op, count, choice);
@@ -213,8 +213,8 @@ class launcher {
 
   [[no_unique_address]] topology_type topology_;
   [[no_unique_address]] std::conditional_t<has_fixed_settings, topology_settings, no_settings> fixed_settings_;
-  owned<operation_type> blocking_;
-  owned<operation_pool, operation_pool::leave> pool_;
+  owner<operation_type> blocking_;
+  owner<operation_pool, operation_pool::leave> pool_;
   [[no_unique_address]] typename device_launcher<Communicator, topology_type, Op, Payload>::type on_device_;
   duration deadline_;
   std::size_t segment_ = 0;

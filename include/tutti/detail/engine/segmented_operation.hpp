@@ -73,8 +73,8 @@ class segmented_operation : public untyped_operation {
   /// Waits for the rest after a first attempt. @throws as finish
   void wait_for_the_rest(duration limit);
   /// Completes the operation unless the wait ended otherwise. @throws error
-  [[gnu::always_inline]] void conclude(waited outcome) {
-    if (outcome != waited::done || has_unsafe_results()) [[unlikely]] {
+  [[gnu::always_inline]] void conclude(wait_outcome outcome) {
+    if (outcome != wait_outcome::complete || has_unsafe_results()) [[unlikely]] {
       throw_explained();
     }
     complete();
@@ -147,7 +147,7 @@ void segmented_operation<Communicator, Transfers>::finish(duration limit) {
     throw_current();
   }
   if (is_complete) {
-    conclude(waited::done);
+    conclude(wait_outcome::complete);
   } else {
     wait_for_the_rest(limit);
   }

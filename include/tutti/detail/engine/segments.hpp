@@ -193,8 +193,8 @@ class segments {
     std::uint32_t const left = segments_ - begun_count_;
     auto const first = static_cast<std::uint32_t>((base_ + begun_count_) % collective_lanes);
     std::uint32_t const next = left < collective_lanes ? (1U << left) - 1 : all_lanes;
-    return {.held = active_ | ((next << first | next >> (collective_lanes - first)) & all_lanes),
-            .awaited = is_queued() ? 1U << first : 0};
+    return {.flow_lanes = active_ | ((next << first | next >> (collective_lanes - first)) & all_lanes),
+            .start_lane = is_queued() ? 1U << first : 0};
   }
 
   [[nodiscard]] std::uint32_t step_number() const noexcept {

@@ -13,10 +13,10 @@ class either_descriptor {
   either_descriptor();
 
   /// Returns a descriptor that is readable when either of the two is. Cheap if both are those of the last call.
-  [[nodiscard]] int either(int first, int second) noexcept {
+  [[nodiscard]] int combine(int first, int second) noexcept {
     replace(first_, first);
     replace(second_, second);
-    return both_.get();
+    return epoll_.get();
   }
 
  private:
@@ -28,7 +28,7 @@ class either_descriptor {
   }
   void watch(int old, int fd) const noexcept;
 
-  descriptor both_;
+  descriptor epoll_;
   int first_ = -1;
   int second_ = -1;
 };

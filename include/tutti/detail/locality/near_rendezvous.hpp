@@ -11,38 +11,38 @@ namespace tutti::inline v0_1_0::detail::inline locality {
 template <class Meet>
 class near_rendezvous {
  public:
-  near_rendezvous(Meet& all, host_map const& hosts)
-      : all_(&all), members_(&hosts.members(hosts.host(all.rank()))), rank_(hosts.local(all.rank())) {}
+  near_rendezvous(Meet& meeting, host_map const& hosts)
+      : meeting_(&meeting), members_(&hosts.members(hosts.host(meeting.rank()))), rank_(hosts.local(meeting.rank())) {}
 
   [[nodiscard]] rank_type rank() const noexcept { return rank_; }
   [[nodiscard]] rank_type size() const noexcept { return static_cast<rank_type>(members_->size()); }
   [[nodiscard]] rank_type world_rank(rank_type r) const noexcept { return (*members_)[r]; }
 
-  [[nodiscard]] rank_type reported_rank(rank_type r) const { return detail::reported_rank(*all_, world_rank(r)); }
+  [[nodiscard]] rank_type reported_rank(rank_type r) const { return detail::reported_rank(*meeting_, world_rank(r)); }
 
   /// The transport that already connects the ranks, if all are members of such a world.
   [[nodiscard]] auto& transport() const
     requires requires(Meet& m) { m.transport().within_host(); }
   {
-    return all_->transport().within_host();
+    return meeting_->transport().within_host();
   }
   [[nodiscard]] rank_type parent_rank(rank_type r) const
     requires requires(Meet& m) { m.transport().within_host(); }
   {
-    return all_->transport().near_rank(all_->parent_rank(world_rank(r)));
+    return meeting_->transport().near_rank(meeting_->parent_rank(world_rank(r)));
   }
 
-  std::vector<std::string> exchange(std::string_view mine) {
-    std::vector<std::string> const texts = all_->exchange(mine);
-    std::vector<std::string> ours;
+  std::vector<std::string> exchange(std::string_view text) {
+    std::vector<std::string> const texts = meeting_->exchange(text);
+    std::vector<std::string> local_texts;
     for (rank_type const r : *members_) {
-      ours.push_back(texts[r]);
+      local_texts.push_back(texts[r]);
     }
-    return ours;
+    return local_texts;
   }
 
  private:
-  Meet* all_;
+  Meet* meeting_;
   std::vector<rank_type> const* members_;
   rank_type rank_;
 };

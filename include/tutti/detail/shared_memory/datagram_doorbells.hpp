@@ -3,7 +3,7 @@
 
 #include <tutti/detail/core/cancellation.hpp>
 #include <tutti/detail/core/descriptor.hpp>
-#include <tutti/detail/core/owned.hpp>
+#include <tutti/detail/core/owner.hpp>
 #include <tutti/detail/shared_memory/shared_file.hpp>
 #include <tutti/extend/error.hpp>
 #include <tutti/extend/types.hpp>
@@ -207,7 +207,7 @@ class datagram_doorbells {
   }
 
   [[nodiscard]] int probe(rank_type r) const noexcept {
-    uncancelled const while_calling;
+    cancellation_shield const while_calling;
     return ::connect(probe_.get(), reinterpret_cast<sockaddr const*>(&peers_[r].name), peers_[r].length);
   }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/detail/core/descriptor.hpp>
-#include <tutti/detail/core/owned.hpp>
+#include <tutti/detail/core/owner.hpp>
 #include <tutti/extend/types.hpp>
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/detail/base/linkage.hpp>
-#include <tutti/detail/core/owned.hpp>
+#include <tutti/detail/core/owner.hpp>
 #include <tutti/detail/shared_memory/chunk_ring.hpp>
 #include <tutti/detail/shared_memory/event_doorbells.hpp>
 #include <tutti/detail/shared_memory/mail_segment.hpp>
@@ -20,7 +20,7 @@ class loopback_world {
   struct leaver {
     TUTTI_DECL void operator()(loopback_world* world) const noexcept;
   };
-  using handle = owned<loopback_world, leaver>;
+  using handle = owner<loopback_world, leaver>;
 
   /// Makes a world, and the text by which other threads find it; the text is empty if descriptors are missing.
   TUTTI_DECL static handle create(rank_type n, std::string& text);

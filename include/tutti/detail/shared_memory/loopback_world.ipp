@@ -46,7 +46,7 @@ TUTTI_DECL std::string loopback_world::text() const {
 
 TUTTI_DECL void loopback_world::leaver::operator()(loopback_world* world) const noexcept {
   {
-    held const lock(registry::guard());
+    monitor_lock const lock(registry::guard());
     if (--world->holders_ != 0) {
       return;
     }
@@ -62,14 +62,14 @@ TUTTI_DECL void loopback_world::leaver::operator()(loopback_world* world) const 
 
 TUTTI_DECL loopback_world::handle loopback_world::create(rank_type n, std::string& text) {
   handle world(new loopback_world(n));
-  held const lock(registry::guard());
+  monitor_lock const lock(registry::guard());
   world->number_ = ++registry::last_number;
   world->next_ = std::exchange(registry::first, world.get());
   text = world->bells().complete() ? world->text() : "";
   return world;
 }
 TUTTI_DECL loopback_world::handle loopback_world::find(std::string_view text) {
-  held const lock(registry::guard());
+  monitor_lock const lock(registry::guard());
   for (loopback_world* w = registry::first; w != nullptr; w = w->next_) {
     if (text == w->text()) {
       ++w->holders_;

@@ -22,16 +22,16 @@ inline constexpr group_files groups_2{"max", "current", {"inactive_file ", "acti
   using file = kernel_file;
   std::uint64_t limit = file(group + names.limit).number();
   std::uint64_t const usage = file(group + names.usage).number();
-  if (limit == file::none || usage == file::none) {
+  if (limit == file::no_number || usage == file::no_number) {
     return UINT64_MAX;
   }
   auto const add = [&limit](std::uint64_t bytes) { limit = limit > UINT64_MAX - bytes ? UINT64_MAX : limit + bytes; };
   file const stat(group + "stat");
   for (char const* const pages : names.pages) {
     std::uint64_t const bytes = stat.number(pages);
-    add(bytes == file::none ? 0 : bytes);
+    add(bytes == file::no_number ? 0 : bytes);
   }
-  if (std::uint64_t const swap_usage = file(group + "swap.current").number(); swap_usage != file::none) {
+  if (std::uint64_t const swap_usage = file(group + "swap.current").number(); swap_usage != file::no_number) {
     std::uint64_t const swap_limit = file(group + "swap.max").number();
     std::uint64_t const left = swap_limit > swap_usage ? swap_limit - swap_usage : 0;
     add(left < swap ? left : swap);
@@ -53,7 +53,7 @@ TUTTI_DECL memory_left memory_left::now() {
   kernel_file const host("/proc/meminfo");
   std::uint64_t const available = host.number("MemAvailable:");
   std::uint64_t const free_swap = host.number("SwapFree:");
-  constexpr std::uint64_t unknown = kernel_file::none;
+  constexpr std::uint64_t unknown = kernel_file::no_number;
   std::uint64_t const swap = free_swap == unknown ? 0 : free_swap * 1024;
   memory_left left;
   if (available != unknown) {

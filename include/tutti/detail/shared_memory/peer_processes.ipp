@@ -35,7 +35,7 @@ TUTTI_DECL void peer_processes::open(std::vector<std::string_view> const& offers
 }
 
 TUTTI_DECL bool peer_processes::has_ended(rank_type r) const noexcept {
-  uncancelled const while_asking;
+  cancellation_shield const while_asking;
   pollfd entry{files_[r].get(), POLLIN, 0};
   return entry.fd >= 0 && ::poll(&entry, 1, 0) == 1 && (entry.revents & POLLIN) != 0;
 }

@@ -92,7 +92,7 @@ TUTTI_DECL void rank_mailboxes::quiesce(liveness const& is_alive) noexcept {
 /// Rings once: other ranks save the system call.
 TUTTI_DECL void rank_mailboxes::wake_up(rank_type peer) noexcept {
   if (segment_.member(peer).asleep.exchange(0, std::memory_order_relaxed) != 0) {
-    uncancelled const while_ringing;
+    cancellation_shield const while_ringing;
     bell_.ring(peer);
   }
 }

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <tutti/detail/base/integer_cast.hpp>
-#include <tutti/detail/core/inheritance.hpp>
+#include <tutti/detail/core/fork_guard.hpp>
 #include <tutti/detail/core/monitor.hpp>
-#include <tutti/detail/core/owned.hpp>
+#include <tutti/detail/core/owner.hpp>
 #include <tutti/detail/shared_memory/shared_file.hpp>
 #include <tutti/detail/shared_memory/window_table.hpp>
 #include <tutti/extend/error.hpp>
@@ -71,7 +71,7 @@ class basic_shared_arena : public memory_source {
   /// Allocates memory that `ranks` ranks use, until as many have called `end_use`.
   [[nodiscard]] std::byte* allot(std::size_t bytes, rank_type ranks) {
     expect_owner();
-    held const lock(mutex_);
+    monitor_lock const lock(mutex_);
     take_back();
     allotments_.reserve(allotments_.size() + 1);
     std::byte* const memory = take_piece(round_up(header + bytes));
@@ -134,7 +134,7 @@ class basic_shared_arena : public memory_source {
   basic_shared_arena() noexcept
       : memory_source([](memory_source& s, std::size_t n) { return self(s).allocate(n); },
                       [](memory_source& s, void* p, std::size_t n) noexcept {
-                        held const lock(self(s).mutex_);
+                        monitor_lock const lock(self(s).mutex_);
                         self(s).used_bytes_ -= round_up(n);
                         self(s).deallocate(static_cast<std::byte*>(p), n);
                       },
@@ -153,7 +153,7 @@ class basic_shared_arena : public memory_source {
 
   /// Refuses a forked child: it would allocate the same pieces as its parent.
   void expect_owner() const {
-    expects(owner_ == inheritance::generation(),
+    expects(owner_ == fork_guard::generation(),
             "tutti::allocator: this memory belongs to the process that forked this one; allocate in ordinary memory");
   }
 
@@ -168,7 +168,7 @@ class basic_shared_arena : public memory_source {
   }
 
   std::byte* map(rank_type owner, std::uint32_t i) {
-    held const lock(mutex_);
+    monitor_lock const lock(mutex_);
     std::atomic<std::byte*>& base = mapping(owner, i);
     if (base.load(std::memory_order_relaxed) == nullptr) {
       auto const& w = table_.at(owner, i);
@@ -190,14 +190,14 @@ class basic_shared_arena : public memory_source {
     if (location == 0) {
       return {};
     }
-    held const lock(mutex_);
+    monitor_lock const lock(mutex_);
     window const& w = own_windows_[(location >> window_shift) - 1];
     return {w.base, w.committed_bytes};
   }
 
   void* allocate(std::size_t bytes) {
     expect_owner();
-    held const lock(mutex_);
+    monitor_lock const lock(mutex_);
     take_back();
     if (bytes > limit_ || round_up(bytes) > limit_ - used_bytes_) {
       throw out_of_shared_memory();
@@ -332,7 +332,7 @@ class basic_shared_arena : public memory_source {
   std::size_t used_bytes_ = 0;    ///< bytes of buffers in use
   std::size_t window_bytes_ = 0;  ///< bytes of all own windows
   std::size_t limit_ = 0;
-  std::uint32_t owner_ = inheritance::generation();
+  std::uint32_t owner_ = fork_guard::generation();
 };
 
 using shared_arena = basic_shared_arena<shared_file>;

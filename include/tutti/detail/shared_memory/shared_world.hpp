@@ -3,7 +3,7 @@
 
 #include <tutti/detail/base/number_text.hpp>
 #include <tutti/detail/core/core_set.hpp>
-#include <tutti/detail/core/inheritance.hpp>
+#include <tutti/detail/core/fork_guard.hpp>
 #include <tutti/detail/shared_memory/chunk_ring.hpp>
 #include <tutti/detail/shared_memory/mail_segment.hpp>
 #include <tutti/detail/shared_memory/shared_arena.hpp>
@@ -177,7 +177,7 @@ class shared_world {
     /// Sets the number of ranks that it stands for, and returns the number before.
     rank_type set_ranks(rank_type ranks) noexcept { return std::exchange(ranks_, ranks); }
     ~allotment() {
-      if (memory_ != nullptr && owner_ == inheritance::generation()) {  // not in a forked child
+      if (memory_ != nullptr && owner_ == fork_guard::generation()) {  // not in a forked child
         shared_arena::end_use(memory_, ranks_);
       }
     }
@@ -185,7 +185,7 @@ class shared_world {
    private:
     std::byte* memory_ = nullptr;
     rank_type ranks_ = 0;
-    std::uint32_t owner_ = inheritance::generation();
+    std::uint32_t owner_ = fork_guard::generation();
   };
 
   std::byte* allot() {

@@ -58,13 +58,13 @@ TUTTI_DECL void connect_attempt::advance() {
     return;
   }
   if (sent_bytes_ != sizeof hello_) {
-    moved const m = write_some(socket_.get(), std::as_bytes(std::span(&hello_, 1)).subspan(sent_bytes_));
+    io_result const m = write_some(socket_.get(), std::as_bytes(std::span(&hello_, 1)).subspan(sent_bytes_));
     sent_bytes_ += m.bytes;
     is_reachable_ = is_reachable_ || sent_bytes_ != 0;
-    if (m.state == io::closed && errno != ENOTCONN) {
+    if (m.state == io::hangup && errno != ENOTCONN) {
       return fail(errno);
     }
-    if (m.state != io::done) {
+    if (m.state != io::complete) {
       return expire();
     }
     if (int const code = connect_error(socket_.get()); code != 0) {
@@ -72,11 +72,11 @@ TUTTI_DECL void connect_attempt::advance() {
     }
     waiter_.change(socket_.get(), waiter::source::connect_attempt, hello_.receiver, false);
   }
-  moved const m = read_some(socket_.get(), std::as_writable_bytes(std::span(&answer_, 1)).subspan(received_bytes_));
+  io_result const m = read_some(socket_.get(), std::as_writable_bytes(std::span(&answer_, 1)).subspan(received_bytes_));
   received_bytes_ += m.bytes;
-  if (m.state == io::done) {
+  if (m.state == io::complete) {
     state_ = state::has_answer;
-  } else if (m.state == io::closed) {
+  } else if (m.state == io::hangup) {
     fail(errno);
   } else {
     expire();

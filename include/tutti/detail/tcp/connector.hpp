@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/detail/base/linkage.hpp>
-#include <tutti/detail/core/owned.hpp>
+#include <tutti/detail/core/owner.hpp>
 #include <tutti/detail/tcp/address.hpp>
 #include <tutti/detail/tcp/connect_attempt.hpp>
 #include <tutti/detail/tcp/listener.hpp>
@@ -108,7 +108,7 @@ class connector final : private listener::visitor {
   directions directions_;
   listener listener_;
   int resource_error_ = 0;
-  std::vector<owned<connect_attempt>> attempts_;
+  std::vector<owner<connect_attempt>> attempts_;
   std::vector<rank_type> connecting_;  ///< peers without a connection yet
   std::vector<std::string> incidents_;
 };

@@ -54,7 +54,7 @@ TUTTI_DECL void connector::connect(rank_type peer) {
   // rank that is not scheduled at the moment.
   constexpr duration broadcast_time = std::chrono::milliseconds(100);
   if (attempts_[peer] == nullptr) {
-    attempts_[peer] = owned<connect_attempt>(
+    attempts_[peer] = owner<connect_attempt>(
         new connect_attempt(waiter_, address_of(peer), make_hello(greeting::hello, peer), options_, broadcast_time));
     connecting_.push_back(peer);
   }
@@ -104,8 +104,8 @@ TUTTI_DECL void connector::arrive(descriptor socket, hello const& peer_hello) {
                           (own_attempt != nullptr && own_attempt->has_sent() && rank_ < peer_hello.sender);
   greeting const kind = observer_.fault() ? greeting::revoke : is_crossed ? greeting::collision : greeting::welcome;
   hello const answer = make_hello(kind, peer_hello.sender);
-  moved const m = write_some(socket.get(), std::as_bytes(std::span(&answer, 1)));
-  if (m.state == io::done && kind == greeting::welcome) {
+  io_result const m = write_some(socket.get(), std::as_bytes(std::span(&answer, 1)));
+  if (m.state == io::complete && kind == greeting::welcome) {
     establish(peer_hello.sender, std::move(socket), peer_hello);
   }
 }

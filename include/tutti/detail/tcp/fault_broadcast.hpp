@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/detail/base/linkage.hpp>
-#include <tutti/detail/core/owned.hpp>
+#include <tutti/detail/core/owner.hpp>
 #include <tutti/detail/tcp/connect_attempt.hpp>
 #include <tutti/detail/tcp/connection.hpp>
 #include <tutti/extend/error.hpp>
@@ -42,7 +42,7 @@ class fault_broadcast {
   void advance_all();
 
   tutti::fault fault_;
-  std::vector<owned<connect_attempt>> connections_;
+  std::vector<owner<connect_attempt>> connections_;
 };
 
 }  // namespace tutti::detail::tcp

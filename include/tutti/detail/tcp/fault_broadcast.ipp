@@ -37,7 +37,7 @@ TUTTI_DECL bool fault_broadcast::send(connection& link) const {
 TUTTI_DECL void fault_broadcast::connect(waiter& w, address const& peer_address, hello const& greeting,
                                          tcp_options const& options) {
   connections_.push_back(
-      owned<connect_attempt>(new connect_attempt(w, peer_address, greeting, options, duration::zero())));
+      owner<connect_attempt>(new connect_attempt(w, peer_address, greeting, options, duration::zero())));
   connections_.back()->advance();
 }
 

@@ -19,7 +19,7 @@ struct listener::greeter_visitor {
     return {std::move(s), steady_now()};
   }
   [[nodiscard]] static heard hear(pending& p) noexcept {
-    moved const m =
+    io_result const m =
         read_some(p.socket.get(), std::as_writable_bytes(std::span(&p.greeting, 1)).subspan(p.received_bytes));
     p.received_bytes += m.bytes;
     // Other protocols are refused at the first byte that differs.
@@ -27,7 +27,7 @@ struct listener::greeter_visitor {
         0) {
       return {.complete = false, .objection = "not the protocol of tutti"};
     }
-    return {.complete = m.state == io::done, .objection = m.state == io::closed ? "it closed early" : nullptr};
+    return {.complete = m.state == io::complete, .objection = m.state == io::hangup ? "it closed early" : nullptr};
   }
   void arrive(pending p) const {
     self.waiter_.remove(p.fd());

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/detail/base/linkage.hpp>
-#include <tutti/detail/core/owned.hpp>
+#include <tutti/detail/core/owner.hpp>
 #include <tutti/detail/tcp/connection.hpp>
 #include <tutti/detail/tcp/connector.hpp>
 #include <tutti/detail/tcp/fault_broadcast.hpp>
@@ -296,7 +296,7 @@ class mesh final : private connector::observer {
   waiter waiter_;
   connector connector_;
   fragment_pool pool_;
-  std::vector<owned<connection>> connections_;
+  std::vector<owner<connection>> connections_;
   std::vector<rank_type> connected_peers_;
   wait_report own_reports_[lane_count];  ///< last reports, by lane
   fault_broadcast broadcast_;

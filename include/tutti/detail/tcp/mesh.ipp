@@ -105,7 +105,7 @@ TUTTI_DECL void mesh::adopt_fault(tutti::fault const& cause, bool to_all) {
 
 TUTTI_DECL void mesh::add_connection(rank_type peer, descriptor socket, hello const& peer_hello) {
   waiter_.add(socket.get(), waiter::source::connection, peer, false);
-  connections_[peer] = owned<connection>(new connection(std::move(socket), peer_hello, options_, pool_));
+  connections_[peer] = owner<connection>(new connection(std::move(socket), peer_hello, options_, pool_));
   connected_peers_.push_back(peer);
   if (fault()) {
     send_fault(peer);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/owned.hpp>
+#include <tutti/detail/core/owner.hpp>
 #include <tutti/detail/tcp/frame.hpp>
 
 #include <cstring>
@@ -93,7 +93,7 @@ class receive_buffer {
     if (next == nullptr) {
       std::erase_if(blocks_,
                     [&](auto const& b) { return b.get() != current_ && b->pins == 0 && b->capacity < minimum; });
-      blocks_.push_back(owned<block>(new block(minimum < default_capacity ? default_capacity : minimum)));
+      blocks_.push_back(owner<block>(new block(minimum < default_capacity ? default_capacity : minimum)));
       next = blocks_.back().get();
     }
     std::size_t const start = offset_ % frame_alignment;
@@ -106,7 +106,7 @@ class receive_buffer {
     tail_ = start + used_bytes;
   }
 
-  std::vector<owned<block>> blocks_;
+  std::vector<owner<block>> blocks_;
   block* current_ = nullptr;
   std::size_t head_ = 0;
   std::size_t tail_ = 0;

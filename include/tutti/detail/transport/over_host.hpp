@@ -127,7 +127,7 @@ class over_host {
   ~over_host() = default;
 
   /// The descriptor to sleep on for arrivals through Host or on `other`.
-  [[nodiscard]] int arm_with(int other) { return bells_.either(host_.arm(), other); }
+  [[nodiscard]] int arm_with(int other) { return bells_.combine(host_.arm(), other); }
 
   /// Handles calls that differ. The aggregator knows only that they do, so Host is asked for the other rank's call, and
   /// its error shows both. After a second without one, throws error(failure::mismatch).

@@ -110,7 +110,7 @@ class trials {
   [[nodiscard]] std::int64_t time(Runner& operation, std::int64_t times) {
     std::array<std::int32_t, 1> dummy{};
     barrier_(dummy);
-    access::state(world_).patience = {};  // resets the backoff, as if each rank had a core
+    access::state(world_).wait_policy = {};  // resets the backoff, as if each rank had a core
     auto const begin = world_.transport().now();
     for (std::int64_t i = 0; i < times; ++i) {
       operation.run();

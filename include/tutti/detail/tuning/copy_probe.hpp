@@ -160,7 +160,7 @@ class copy_probe {
     std::int64_t ready[1] = {0};
     std::fill(memory.begin(), memory.end(), 1.0F);
     agree_(std::span(ready));
-    access::state(world_).patience = {};  // resets the backoff, as if each rank had a core
+    access::state(world_).wait_policy = {};  // resets the backoff, as if each rank had a core
     time_point const begin = world_.transport().now();
     run(memory, 0);
     return time_since(begin);

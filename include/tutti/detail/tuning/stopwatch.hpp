@@ -45,7 +45,7 @@ class stopwatch {
     }
     std::array<std::int64_t, most_turns> took{};
     for (int i = 0; i < turns; ++i) {
-      access::state(world_).patience = {};  // resets the backoff, as if each rank had a core
+      access::state(world_).wait_policy = {};  // resets the backoff, as if each rank had a core
       auto const begin = world_.transport().now();
       run(memory);
       took[static_cast<std::size_t>(i)] = time_since(begin);

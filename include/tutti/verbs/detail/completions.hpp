@@ -38,7 +38,7 @@ struct work_id {
 static_assert(lane_count <= 16);
 
 inline void close_channel(ibv_comp_channel* c) noexcept {
-  inheritance::allow(c->fd);
+  fork_guard::remove(c->fd);
   ibv_destroy_comp_channel(c);
 }
 
@@ -51,7 +51,7 @@ class completions {
     if (!channel_ || ::fcntl(channel_->fd, F_SETFL, O_NONBLOCK) != 0) {
       throw device_error(d.address, "cannot make a completion channel", errno);
     }
-    inheritance::refuse(channel_->fd);
+    fork_guard::add(channel_->fd);
     reserve(d, entries);
   }
 

@@ -23,8 +23,8 @@
 namespace tutti::inline v0_1_0::detail::verbs {
 
 inline void close_device(ibv_context* c) noexcept {
-  inheritance::allow(c->cmd_fd);
-  inheritance::allow(c->async_fd);
+  fork_guard::remove(c->cmd_fd);
+  fork_guard::remove(c->async_fd);
   ibv_close_device(c);
 }
 
@@ -218,8 +218,8 @@ inline void keep_mappings_from_children() noexcept {
                                         " are active, but none has the address ", host.empty() ? "of this host" : host,
                                         "; name one with TUTTI_VERBS_DEVICE or verbs_options::device"}));
   }
-  inheritance::refuse(best.context->cmd_fd);
-  inheritance::refuse(best.context->async_fd);
+  fork_guard::add(best.context->cmd_fd);
+  fork_guard::add(best.context->async_fd);
   best.domain = domain_handle(ibv_alloc_pd(best.context.get()));
   if (!best.domain) {
     throw device_error(best.address, "cannot make a protection domain", errno);

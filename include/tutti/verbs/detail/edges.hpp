@@ -44,7 +44,7 @@ class edges {
   ~edges() { leave(); }
 
   /// False in a forked child, whose copy must not touch the device.
-  [[nodiscard]] bool is_own() const noexcept { return owner_ == inheritance::generation(); }
+  [[nodiscard]] bool is_own() const noexcept { return owner_ == fork_guard::generation(); }
 
   /// The endpoint information to publish.
   [[nodiscard]] std::string text() const {
@@ -375,7 +375,7 @@ class edges {
 
   verbs_options options_;
   rank_type rank_;
-  std::uint32_t owner_ = inheritance::generation();
+  std::uint32_t owner_ = fork_guard::generation();
   std::uint32_t first_packet_ = draw_packet_number();
   device device_;
   registrar registrar_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/inheritance.hpp>
+#include <tutti/detail/core/fork_guard.hpp>
 
 #include <cstdint>
 #include <utility>
@@ -30,7 +30,7 @@ class handle {
   [[nodiscard]] T* operator->() const noexcept { return p_; }
   [[nodiscard]] explicit operator bool() const noexcept { return p_ != nullptr; }
   void reset() noexcept {
-    if (p_ != nullptr && owner_ == inheritance::generation()) {
+    if (p_ != nullptr && owner_ == fork_guard::generation()) {
       FreeObject(p_);
     }
     p_ = nullptr;
@@ -38,7 +38,7 @@ class handle {
 
  private:
   T* p_ = nullptr;
-  std::uint32_t owner_ = inheritance::generation();
+  std::uint32_t owner_ = fork_guard::generation();
 };
 
 }  // namespace tutti::detail::verbs

@@ -6,7 +6,7 @@
 #include <tutti/cuda/detail/device/kernel_watch.hpp>
 #include <tutti/cuda/detail/device/tables.hpp>
 #include <tutti/cuda/detail/device/windows.hpp>
-#include <tutti/detail/core/inheritance.hpp>
+#include <tutti/detail/core/fork_guard.hpp>
 #include <tutti/detail/transport/over_host.hpp>
 #include <tutti/extend/rendezvous.hpp>
 #include <tutti/extend/transport.hpp>
@@ -129,7 +129,7 @@ class peers : private peers_memory<D>, public over_host<Host> {
   /// Waits until everything enqueued has run, or was ended by its deadline or a fault of the world. Afterwards no
   /// kernel accesses this rank's memory. Does not wait in a forked child.
   ~peers() {
-    if (generation_ != inheritance::generation()) {  // kernels continue in the parent
+    if (generation_ != fork_guard::generation()) {  // kernels continue in the parent
       return;
     }
     kernel_watch watch(*this);
@@ -355,7 +355,7 @@ class peers : private peers_memory<D>, public over_host<Host> {
   std::uint64_t enqueued_count_ = 0;
   duration longest_deadline_{};
   bool is_stopped_ = false;
-  std::uint32_t generation_ = inheritance::generation();  ///< detects a forked child
+  std::uint32_t generation_ = fork_guard::generation();  ///< detects a forked child
 };
 
 }  // namespace tutti::detail::device

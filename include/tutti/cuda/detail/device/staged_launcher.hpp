@@ -4,7 +4,7 @@
 #include <tutti/cuda/detail/device/staging.hpp>
 #include <tutti/detail/communicator/access.hpp>
 #include <tutti/detail/communicator/untyped_operation.hpp>
-#include <tutti/detail/core/owned.hpp>
+#include <tutti/detail/core/owner.hpp>
 #include <tutti/detail/engine/device_launcher.hpp>
 #include <tutti/detail/engine/operation.hpp>
 #include <tutti/extend/expects.hpp>
@@ -45,7 +45,7 @@ class staged_launcher {
     ~resources() { world.transport().staging().finish(world, pool.get()); }
     Communicator world;  ///< outlives the members below, also in an assignment of operators
     Topology topology;
-    owned<operation_pool, operation_pool::leave> pool;
+    owner<operation_pool, operation_pool::leave> pool;
   };
 
  public:
@@ -62,7 +62,7 @@ class staged_launcher {
     auto& staging = world.transport().staging();
     staging.collect();
     staging.expect_results();
-    duties::take(access::state(world));
+    progress_list::take(access::state(world));
     staged_operation& operation = take(world, elements);
     operation.set_limit(limit);
     try {
@@ -124,7 +124,7 @@ class staged_launcher {
     }
   }
 
-  owned<resources> resources_;
+  owner<resources> resources_;
 };
 
 }  // namespace tutti::detail::device

@@ -16,7 +16,7 @@ template <class Communicator>
 void wait_for_staged(Communicator const& world, typename Communicator::transport_type::stream_type const& stream) {
   auto& transport = world.transport();
   auto const advance = [&] {
-    turn guard(access::state(world));
+    call_guard guard(access::state(world));
     world.poll();
     transport.staging().collect();
     transport.staging().expect_results();

@@ -9,7 +9,7 @@
 #include <tutti/detail/communicator/untyped_operation.hpp>
 #include <tutti/detail/communicator/wait.hpp>
 #include <tutti/detail/core/cancellation.hpp>
-#include <tutti/detail/core/inheritance.hpp>
+#include <tutti/detail/core/fork_guard.hpp>
 #include <tutti/detail/engine/memories.hpp>
 #include <tutti/extend/expects.hpp>
 #include <tutti/extend/intrusive_pointer.hpp>
@@ -203,7 +203,7 @@ class staging {
   /// has this staging. Operations of another world that hold the same stream advance in this thread.
   template <class Communicator>
   void finish(Communicator const& world, void const* owner) noexcept {
-    uncancelled const guard(uncancelled::points::none);
+    cancellation_shield const guard(cancellation_shield::points::silent);
     if (is_forked_child()) {  // the operations continue in the parent
       for (vector* v = first_; v != nullptr; v = v->next_) {
         if (v->owner_ == owner) {
@@ -300,7 +300,7 @@ class staging {
 
  private:
   /// True in a forked child, which must not use the device.
-  [[nodiscard]] bool is_forked_child() const noexcept { return generation_ != inheritance::generation(); }
+  [[nodiscard]] bool is_forked_child() const noexcept { return generation_ != fork_guard::generation(); }
 
   /// Written by streams and read by the host, or vice versa. Each has its own cache line.
   struct words {
@@ -374,7 +374,7 @@ class staging {
   }
 
   D& driver_;
-  std::uint32_t generation_ = inheritance::generation();  ///< detects a forked child
+  std::uint32_t generation_ = fork_guard::generation();  ///< detects a forked child
   std::size_t slot_bytes_;
   intrusive_pointer<slot_memory<D>> memory_;
   words* words_;

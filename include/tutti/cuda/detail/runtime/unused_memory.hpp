@@ -3,7 +3,7 @@
 
 #include <tutti/cuda/detail/runtime/current_device.hpp>
 #include <tutti/cuda/extend/error.hpp>
-#include <tutti/detail/core/inheritance.hpp>
+#include <tutti/detail/core/fork_guard.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -37,7 +37,7 @@ class unused_memory {
     user(user const&) = delete;
     user& operator=(user const&) = delete;
     ~user() {
-      if (inheritance::forked_since(generation_)) {
+      if (fork_guard::forked_since(generation_)) {
         return;
       }
       std::lock_guard const hold(state().lock);
@@ -50,7 +50,7 @@ class unused_memory {
     }
 
    private:
-    std::uint32_t generation_ = inheritance::generation();
+    std::uint32_t generation_ = fork_guard::generation();
   };
 
   /// Returned memory of that device (or `host`) of that size, or a new piece from `make()`.
@@ -72,7 +72,7 @@ class unused_memory {
   }
   /// Returns memory from `take`.
   static void give_back(std::byte* p) noexcept {
-    if (inheritance::forked_since(state().generation)) {
+    if (fork_guard::forked_since(state().generation)) {
       return;
     }
     std::lock_guard const hold(state().lock);
@@ -92,7 +92,7 @@ class unused_memory {
     std::mutex lock;
     std::uint32_t users = 0;
     std::vector<piece> pieces;
-    std::uint32_t generation = inheritance::generation();
+    std::uint32_t generation = fork_guard::generation();
   };
 
   /// Never destroyed, as ranks may end after static objects have.

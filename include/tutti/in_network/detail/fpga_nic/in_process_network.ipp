@@ -42,12 +42,12 @@ TUTTI_DECL in_process_network::in_process_network(unsigned ports, in_process_opt
 }
 
 TUTTI_DECL void in_process_network::kill(address device_number) {
-  held const lock(monitor_);
+  monitor_lock const lock(monitor_);
   device_at(device_number).reset();
 }
 
 TUTTI_DECL void in_process_network::restart(address device_number) {
-  held const lock(monitor_);
+  monitor_lock const lock(monitor_);
   if (device_number != device) {
     device_at(device_number) = std::make_unique<in_process_switch>(options_, device);
   } else if (options_.device != nullptr) {
@@ -58,7 +58,7 @@ TUTTI_DECL void in_process_network::restart(address device_number) {
 }
 
 TUTTI_DECL counters in_process_network::counts(address device_number) {
-  held const lock(monitor_);
+  monitor_lock const lock(monitor_);
   auto* const found_device = static_cast<in_process_device*>(device_at(device_number).get());
   return found_device != nullptr ? found_device->counts() : counters{};
 }

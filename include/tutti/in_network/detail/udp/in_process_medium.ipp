@@ -30,17 +30,17 @@ TUTTI_DECL in_process_medium::in_process_medium(unsigned ports, medium_options c
 }
 
 TUTTI_DECL void in_process_medium::close_group() {
-  held const lock(monitor_);
+  monitor_lock const lock(monitor_);
   has_group_ = false;
 }
 
 TUTTI_DECL std::uint64_t in_process_medium::lost() {
-  held const lock(monitor_);
+  monitor_lock const lock(monitor_);
   return lost_count_;
 }
 
 TUTTI_DECL void in_process_medium::carry(address source, datagrams& batch) {
-  held const lock(monitor_);
+  monitor_lock const lock(monitor_);
   for (std::size_t i = 0; i < batch.count; ++i) {
     if (i + 1 < batch.count && draw(options_.reordering)) {
       std::swap(batch.storage[i], batch.storage[i + 1]);
@@ -130,7 +130,7 @@ TUTTI_DECL void in_process_medium::deliver(address source, address destination, 
 }
 
 TUTTI_DECL void in_process_medium::collect(address destination, datagrams& empty) {
-  held const lock(monitor_);
+  monitor_lock const lock(monitor_);
   port_inbox& b = port_inboxes_[destination];
   if (b.packets.count != 0) {
     std::swap(b.packets, empty);

@@ -6,7 +6,7 @@
 #include <tutti/collective/request.hpp>
 #include <tutti/collective/send_recv.hpp>
 #include <tutti/collective/when_any.hpp>
-#include <tutti/detail/core/owned.hpp>
+#include <tutti/detail/core/owner.hpp>
 #include <tutti/extend/trace.hpp>
 #include <tutti/extend/types.hpp>
 #include <tutti/nn/detail/parameter_server/peer_channel.hpp>
@@ -51,14 +51,14 @@ class typed_channel final : public peer_channel {
   void patience(duration limit) noexcept override { take_.deadline(limit); }
 
  private:
-  static tutti::detail::owned<communicator_type> connect(Communicator& world, rank_type peer,
+  static tutti::detail::owner<communicator_type> connect(Communicator& world, rank_type peer,
                                                          std::string const& own_name) {
     bool const first = world.rank() < peer;
     group_rendezvous meet(world, first ? std::vector{world.rank(), peer} : std::vector{peer, world.rank()},
                           first ? 0U : 1U);
     auto settings = world.settings();
     settings.role = own_name + ", rank " + std::to_string(world.rank()) + " of the world,";
-    return tutti::detail::owned<communicator_type>(
+    return tutti::detail::owner<communicator_type>(
         new communicator_type(meet, settings, {world.trace(), world.rank(), peer}));
   }
   [[nodiscard]] rank_type other() const noexcept { return 1 - pair_->rank(); }
@@ -74,7 +74,7 @@ class typed_channel final : public peer_channel {
   request start_receive(std::span<task> elements) override { return take_.start(elements, other()); }
   request start_receive(std::span<figures> elements) override { return take_.start(elements, other()); }
 
-  tutti::detail::owned<communicator_type> pair_;
+  tutti::detail::owner<communicator_type> pair_;
   tutti::send<communicator_type> give_;
   tutti::recv<communicator_type> take_;
 };
@@ -90,7 +90,7 @@ class typed_channels final : public channel_list {
   /// Collective over this rank and its peer, in the same order everywhere.
   void connect(roles const& roles, rank_type peer) {
     auto* const made = new typed_channel<Communicator>(world_, peer, roles.name(world_.rank()), roles.name(peer));
-    add(tutti::detail::owned<peer_channel>(made));
+    add(tutti::detail::owner<peer_channel>(made));
     pairs_.push_back(&made->communicator());
   }
 
@@ -128,8 +128,8 @@ class typed_channels final : public channel_list {
 
 /// Connects this rank's channels between servers and workers.
 template <group Communicator>
-[[nodiscard]] tutti::detail::owned<channel_list> connect(Communicator& world, roles const& roles) {
-  tutti::detail::owned<typed_channels<Communicator>> channels(new typed_channels<Communicator>(world));
+[[nodiscard]] tutti::detail::owner<channel_list> connect(Communicator& world, roles const& roles) {
+  tutti::detail::owner<typed_channels<Communicator>> channels(new typed_channels<Communicator>(world));
   for (rank_type k = 0; k != roles.servers(); ++k) {
     for (rank_type w = 0; w != roles.workers(); ++w) {
       rank_type const other = roles.rank_of_worker(w);
@@ -138,19 +138,19 @@ template <group Communicator>
       }
     }
   }
-  return tutti::detail::owned<channel_list>(channels.release());
+  return tutti::detail::owner<channel_list>(channels.release());
 }
 
 /// Connects this rank's channels between server 0, which gathers the figures, and the other servers.
 template <group Communicator>
-[[nodiscard]] tutti::detail::owned<channel_list> connect_servers(Communicator& world, roles const& roles) {
-  tutti::detail::owned<typed_channels<Communicator>> channels(new typed_channels<Communicator>(world));
+[[nodiscard]] tutti::detail::owner<channel_list> connect_servers(Communicator& world, roles const& roles) {
+  tutti::detail::owner<typed_channels<Communicator>> channels(new typed_channels<Communicator>(world));
   for (rank_type k = 1; k != roles.servers(); ++k) {
     if (world.rank() == 0 || world.rank() == k) {
       channels->connect(roles, world.rank() == 0 ? k : 0);
     }
   }
-  return tutti::detail::owned<channel_list>(channels.release());
+  return tutti::detail::owner<channel_list>(channels.release());
 }
 
 /// Gathers the figures of all servers on server 0.

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/collective/request.hpp>
-#include <tutti/detail/core/owned.hpp>
+#include <tutti/detail/core/owner.hpp>
 #include <tutti/extend/error.hpp>
 #include <tutti/extend/time.hpp>
 #include <tutti/extend/trace.hpp>
@@ -113,10 +113,10 @@ class channel_list {
   virtual void watch(std::span<std::size_t const> channels) = 0;
 
  protected:
-  void add(tutti::detail::owned<peer_channel> one) { channels_.push_back(std::move(one)); }
+  void add(tutti::detail::owner<peer_channel> one) { channels_.push_back(std::move(one)); }
 
  private:
-  std::vector<tutti::detail::owned<peer_channel>> channels_;
+  std::vector<tutti::detail::owner<peer_channel>> channels_;
 };
 
 }  // namespace tutti::nn::parameter_server::detail

@@ -3,7 +3,7 @@
 
 #include <tutti/collective/request.hpp>
 #include <tutti/detail/base/linkage.hpp>
-#include <tutti/detail/core/owned.hpp>
+#include <tutti/detail/core/owner.hpp>
 #include <tutti/extend/time.hpp>
 #include <tutti/nn/detail/parameter_server/message.hpp>
 #include <tutti/nn/detail/parameter_server/outgoing_weights.hpp>
@@ -53,7 +53,7 @@ class server_observer {
 class server {
  public:
   /// @param channels channels to the workers, in order
-  server(tutti::detail::owned<channel_list> channels, shard weights);
+  server(tutti::detail::owner<channel_list> channels, shard weights);
 
   /// Serves until all workers have left.
   /// @param tasks the scheduler, if workers ask this server for tasks
@@ -116,7 +116,7 @@ class server {
   void drop_silent(scheduler* tasks, time_point now);
   void drop(std::size_t w, scheduler* tasks, std::string why);
 
-  tutti::detail::owned<channel_list> channels_;  // before the requests, which are destroyed first
+  tutti::detail::owner<channel_list> channels_;  // before the requests, which are destroyed first
   shard shard_;
   std::vector<peer> peers_;
   std::vector<answer> answers_;    // due answers, in the order of the requests

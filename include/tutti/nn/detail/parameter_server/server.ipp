@@ -13,7 +13,7 @@
 
 namespace tutti::inline v0_1_0::nn::parameter_server::detail {
 
-TUTTI_DECL server::server(tutti::detail::owned<channel_list> channels, shard weights)
+TUTTI_DECL server::server(tutti::detail::owner<channel_list> channels, shard weights)
     : channels_(std::move(channels)), shard_(std::move(weights)), requests_(channels_->size()) {
   expects(channels_->size() != 0, "parameter server: a server needs a worker, and there is none; start more ranks");
   peers_.reserve(channels_->size());

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/detail/base/linkage.hpp>
-#include <tutti/detail/core/owned.hpp>
+#include <tutti/detail/core/owner.hpp>
 #include <tutti/extend/time.hpp>
 #include <tutti/nn/detail/parameter_server/layout.hpp>
 #include <tutti/nn/detail/parameter_server/peer_channel.hpp>
@@ -33,7 +33,7 @@ class worker_observer {
 };
 
 /// Runs one worker, from its first task to its last.
-TUTTI_DECL void work(tutti::detail::owned<channel_list> to_servers, layout const& layout, replica& model,
+TUTTI_DECL void work(tutti::detail::owner<channel_list> to_servers, layout const& layout, replica& model,
                      consistency how, worker_observer& told);
 
 }  // namespace tutti::nn::parameter_server::detail

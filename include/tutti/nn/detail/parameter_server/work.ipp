@@ -21,7 +21,7 @@
 
 namespace tutti::inline v0_1_0::nn::parameter_server::detail {
 
-TUTTI_DECL void work(tutti::detail::owned<channel_list> to_servers, layout const& layout, replica& model,
+TUTTI_DECL void work(tutti::detail::owner<channel_list> to_servers, layout const& layout, replica& model,
                      consistency how, worker_observer& told) {
   channel_list& channels = *to_servers;
   worker servers(std::move(to_servers), layout, how, model.plan().steps_before(model.place().epoch));

@@ -3,7 +3,7 @@
 
 #include <tutti/collective/request.hpp>
 #include <tutti/detail/base/linkage.hpp>
-#include <tutti/detail/core/owned.hpp>
+#include <tutti/detail/core/owner.hpp>
 #include <tutti/extend/time.hpp>
 #include <tutti/nn/base/gradient_listener.hpp>
 #include <tutti/nn/detail/parameter_server/layout.hpp>
@@ -32,7 +32,7 @@ class worker final : public gradient_listener {
  public:
   /// @param channels channels to the servers, in order
   /// @param begin number of steps already made
-  worker(tutti::detail::owned<channel_list> channels, layout layout, consistency how, clock_value begin = 0);
+  worker(tutti::detail::owner<channel_list> channels, layout layout, consistency how, clock_value begin = 0);
 
   /// Pulls the weights of a working set, only these ranges of keys, after all other workers have reached the clock
   /// `need`. A range may extend over several servers.
@@ -84,7 +84,7 @@ class worker final : public gradient_listener {
   /// them.
   void wait();
 
-  tutti::detail::owned<channel_list> channels_;  // before the requests, which are destroyed first
+  tutti::detail::owner<channel_list> channels_;  // before the requests, which are destroyed first
   layout layout_;
   consistency how_;
   std::vector<float> arriving_;

@@ -11,7 +11,7 @@
 
 namespace tutti::inline v0_1_0::nn::parameter_server::detail {
 
-TUTTI_DECL worker::worker(tutti::detail::owned<channel_list> channels, layout layout, consistency how,
+TUTTI_DECL worker::worker(tutti::detail::owner<channel_list> channels, layout layout, consistency how,
                           clock_value begin)
     : channels_(std::move(channels)),
       layout_(std::move(layout)),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address optimised
-#include <tutti/detail/core/patience.hpp>
+#include <tutti/detail/core/wait_policy.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 using tutti::duration;
 using tutti::time_point;
 using tutti::detail::backoff;
-using tutti::detail::patience;
+using tutti::detail::wait_policy;
 
 /// A rank that waits repeatedly, in simulated time, on a core where a yield lasts as long as other programs want.
 class rank {
@@ -29,13 +29,13 @@ class rank {
       duration const took = others && i % between == 0 ? slice : 1us;
       now += took;
       lost += took;
-      mind.late(took, now);
-      mind.saved_a_wake_up();
+      mind.count_yield(took, now);
+      mind.count_avoided_wake_up();
     }
   }
 
   static constexpr duration asleep_wait = 50us;
-  patience mind;
+  wait_policy mind;
   time_point now = 1h;
   duration asleep{};  ///< total time of waits that slept
   duration lost{};    ///< total time of yields
@@ -46,11 +46,11 @@ time_point never_asked() {
 }
 
 BOOST_AUTO_TEST_CASE(a_wait_that_has_lost_nothing_asks_no_clock) {
-  patience mind;
+  wait_policy mind;
   for (int i = 0; i < 10000; ++i) {
     BOOST_REQUIRE((mind.spins(never_asked) && mind.yields(never_asked)));
-    BOOST_REQUIRE(!mind.late(patience::longest_turn, i * 1ms));
-    mind.saved_a_wake_up();
+    BOOST_REQUIRE(!mind.count_yield(wait_policy::longest_turn, i * 1ms));
+    mind.count_avoided_wake_up();
   }
 }
 
@@ -85,14 +85,14 @@ BOOST_AUTO_TEST_CASE(it_sleeps_on_for_hardly_longer_than_others_have_computed) {
 }
 
 BOOST_AUTO_TEST_CASE(spins_in_vain_take_a_tenth_of_the_time_at_most) {
-  patience mind;
+  wait_policy mind;
   time_point now = 1h;
   duration spun{};
   while (now < 1h + 1s) {
     if (mind.spins([&] { return now; })) {
       now += 100us;
       spun += 100us;
-      mind.shares_a_core(now);
+      mind.suppress_spins(now);
     }
     now += 3us;
   }
@@ -107,11 +107,11 @@ BOOST_AUTO_TEST_CASE(what_is_in_vain_at_once_waits_twice_as_long_and_what_is_not
   auto const lasts_for = [&](duration d) {
     b.begin(now);
     now += d - 1ns;
-    bool const before = b.lasts(clock);
+    bool const before = b.is_active(clock);
     now += 1ns;
-    return before && !b.lasts(clock) && b.lasts(never_asked) == false;
+    return before && !b.is_active(clock) && b.is_active(never_asked) == false;
   };
-  BOOST_TEST(!b.lasts(never_asked));
+  BOOST_TEST(!b.is_active(never_asked));
   BOOST_TEST(lasts_for(10ms));
   BOOST_TEST(lasts_for(20ms));
   BOOST_TEST(lasts_for(40ms));

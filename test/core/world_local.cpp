@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
-#include <tutti/detail/core/kinship.hpp>
+#include <tutti/detail/core/world_local.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -21,17 +21,17 @@ struct counted {
 };
 
 BOOST_AUTO_TEST_CASE(copies_share_one_value_that_ends_with_the_last) {
-  tutti::detail::kinship last;
+  tutti::detail::world_local last;
   {
-    tutti::detail::kinship first;
-    first.found();
-    tutti::detail::kinship const second = first;
+    tutti::detail::world_local first;
+    first.begin_world();
+    tutti::detail::world_local const second = first;
     second.common<counted>().value = 7;
-    first.found();  // already belongs to that world
+    first.begin_world();  // already belongs to that world
     BOOST_TEST(first.common<counted>().value == 7);
     last = second;
-    tutti::detail::kinship other;
-    other.found();
+    tutti::detail::world_local other;
+    other.begin_world();
     BOOST_TEST(other.common<counted>().value == 0);
     BOOST_TEST(living == 2);
   }
@@ -43,8 +43,8 @@ BOOST_AUTO_TEST_CASE(copies_share_one_value_that_ends_with_the_last) {
 
 BOOST_AUTO_TEST_CASE(threads_that_ask_at_a_time_get_the_same) {
   for (int round = 0; round < 200; ++round) {
-    tutti::detail::kinship world;
-    world.found();
+    tutti::detail::world_local world;
+    world.begin_world();
     std::vector<std::thread> threads;
     for (int t = 0; t < 3; ++t) {
       threads.emplace_back([kin = world] { ++kin.common<counted>().value; });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
-#include <tutti/detail/core/inheritance.hpp>
+#include <tutti/detail/core/fork_guard.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-using tutti::detail::inheritance;
+using tutti::detail::fork_guard;
 
 namespace {
 
@@ -33,8 +33,8 @@ struct two_descriptors {
   two_descriptors(two_descriptors const&) = delete;
   two_descriptors& operator=(two_descriptors const&) = delete;
   ~two_descriptors() {
-    inheritance::allow(ends[0]);
-    inheritance::allow(ends[1]);
+    fork_guard::remove(ends[0]);
+    fork_guard::remove(ends[1]);
     ::close(ends[0]);
     ::close(ends[1]);
   }
@@ -46,34 +46,34 @@ struct two_descriptors {
 
 BOOST_AUTO_TEST_CASE(a_child_does_not_inherit_what_is_refused) {
   two_descriptors const d;
-  inheritance::refuse(d.ends[0]);
+  fork_guard::add(d.ends[0]);
   BOOST_TEST(child_says([&] { return !is_open(d.ends[0]) && is_open(d.ends[1]); }));
   BOOST_TEST(is_open(d.ends[0]));
   BOOST_TEST(child_says([&] { return !is_open(d.ends[0]); }), "a second child does not, either");
-  inheritance::allow(d.ends[0]);
+  fork_guard::remove(d.ends[0]);
   BOOST_TEST(child_says([&] { return is_open(d.ends[0]); }));
 }
 
 /// A child owns what it opens under the number of a closed descriptor.
 BOOST_AUTO_TEST_CASE(a_grandchild_inherits_what_its_parent_has_opened) {
   two_descriptors const d;
-  inheritance::refuse(d.ends[0]);
+  fork_guard::add(d.ends[0]);
   BOOST_TEST(child_says(
       [&] { return ::dup2(d.ends[1], d.ends[0]) == d.ends[0] && child_says([&] { return is_open(d.ends[0]); }); }));
 }
 
 BOOST_AUTO_TEST_CASE(generations_are_counted_in_the_child_alone) {
-  std::uint32_t const mine = inheritance::generation();
-  BOOST_TEST(child_says([&] { return inheritance::generation() == mine + 1; }));
-  BOOST_TEST(child_says([&] { return child_says([&] { return inheritance::generation() == mine + 2; }); }));
-  BOOST_TEST(inheritance::generation() == mine);
+  std::uint32_t const mine = fork_guard::generation();
+  BOOST_TEST(child_says([&] { return fork_guard::generation() == mine + 1; }));
+  BOOST_TEST(child_says([&] { return child_says([&] { return fork_guard::generation() == mine + 2; }); }));
+  BOOST_TEST(fork_guard::generation() == mine);
 }
 
 BOOST_AUTO_TEST_CASE(a_number_without_a_place_is_let_be) {
   two_descriptors const d;
   for (int const fd : {-1, d.ends[0] + (1 << 16), d.ends[0] + (1 << 30)}) {
-    inheritance::refuse(fd);
+    fork_guard::add(fd);
     BOOST_TEST(child_says([&] { return is_open(d.ends[0]); }));
-    inheritance::allow(fd);
+    fork_guard::remove(fd);
   }
 }

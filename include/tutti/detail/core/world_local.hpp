@@ -12,39 +12,39 @@ namespace tutti::inline v0_1_0::detail::inline core {
 /// communicator. Copies share it; a new object belongs to no world yet.
 ///
 /// Thread safety: different threads may use objects that share a value; the value must be thread-safe itself.
-class kinship {
+class world_local {
  public:
   /// Begins a world, unless this object belongs to one.
-  void found() {
-    if (kept_.get() == nullptr) {
-      kept_ = intrusive_pointer(new kept);
+  void begin_world() {
+    if (state_.get() == nullptr) {
+      state_ = counted(new shared_state);
     }
   }
 
   /// The shared value. @pre this object belongs to a world, and T is always one type
   template <class T>
   [[nodiscard]] T& common() const {
-    void* value = kept_->value.load(std::memory_order_acquire);
+    void* value = state_->value.load(std::memory_order_acquire);
     if (value == nullptr) {
-      T* const mine = new T;
-      kept_->end.store([](void* p) noexcept { delete static_cast<T*>(p); }, std::memory_order_relaxed);
-      if (kept_->value.compare_exchange_strong(value, mine, std::memory_order_acq_rel)) {
-        return *mine;
+      T* const candidate = new T;
+      state_->end.store([](void* p) noexcept { delete static_cast<T*>(p); }, std::memory_order_relaxed);
+      if (state_->value.compare_exchange_strong(value, candidate, std::memory_order_acq_rel)) {
+        return *candidate;
       }
-      delete mine;  // another thread was first
+      delete candidate;  // another thread was first
     }
     return *static_cast<T*>(value);
   }
 
  private:
-  struct kept {
-    ~kept() {
+  struct shared_state {
+    ~shared_state() {
       if (void* const v = value.load(std::memory_order_relaxed); v != nullptr) {
         end.load(std::memory_order_relaxed)(v);
       }
     }
-    void add_reference() noexcept { holders.fetch_add(1, std::memory_order_relaxed); }
-    void drop_reference() noexcept {
+    void hold() noexcept { holders.fetch_add(1, std::memory_order_relaxed); }
+    void let_go() noexcept {
       if (holders.fetch_sub(1, std::memory_order_acq_rel) == 1) {
         delete this;
       }
@@ -55,7 +55,7 @@ class kinship {
     std::atomic<void (*)(void*) noexcept> end{nullptr};
   };
 
-  intrusive_pointer<kept> kept_;
+  intrusive_pointer<shared_state> state_;
 };
 
 }  // namespace tutti::detail::core

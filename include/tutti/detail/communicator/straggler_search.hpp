@@ -3,7 +3,7 @@
 
 #include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/communicator/any_transport.hpp>
-#include <tutti/detail/core/owned.hpp>
+#include <tutti/detail/core/owner.hpp>
 #include <tutti/extend/error.hpp>
 #include <tutti/extend/message.hpp>
 #include <tutti/extend/time.hpp>
@@ -23,7 +23,7 @@ struct rank_state;
 ///
 /// Takes `patience` if a rank does not answer, and some hundredths of a second for each that does. `advance` never
 /// waits.
-class inquest {
+class straggler_search {
  public:
   /// Time for a waiting rank to answer, enough for its turn on an oversubscribed core.
   static constexpr duration patience = std::chrono::seconds(1);
@@ -32,46 +32,46 @@ class inquest {
   /// Limit of the whole search: ranks that make progress all the time are no stragglers, and none is found.
   static constexpr duration longest = 4 * patience;
 
-  /// Begins the search for a late operation of this rank on flow `on`.
+  /// Begins the search for a late operation of this rank on flow `late_flow`.
   /// @pre the transport `reports_waits`
-  TUTTI_DECL inquest(rank_state const& here, flow on);
-  TUTTI_DECL ~inquest();
+  TUTTI_DECL straggler_search(rank_state const& state, flow late_flow);
+  TUTTI_DECL ~straggler_search();
 
-  /// Continues the search; true when it is over and `found` has the result.
+  /// Continues the search; true when it is over and `result` has the answer.
   [[nodiscard]] TUTTI_DECL bool advance();
 
-  [[nodiscard]] tutti::fault const& found() const noexcept { return found_; }
+  [[nodiscard]] tutti::fault const& result() const noexcept { return result_; }
 
  private:
   struct waiting_rank {
     TUTTI_DECL ~waiting_rank();
 
     rank_type rank;
-    wait_report said;
-    owned<waiting_rank> before;  ///< the rank that waits for this one
+    wait_report report;
+    owner<waiting_rank> waiter;  ///< the rank that waits for this one
   };
 
-  TUTTI_DECL void turn_to(rank_type suspect, flow on);
-  [[nodiscard]] TUTTI_DECL wait_report standing(rank_type rank) const;
+  TUTTI_DECL void turn_to(rank_type suspect, flow awaited_flow);
+  [[nodiscard]] TUTTI_DECL wait_report current_wait(rank_type rank) const;
   TUTTI_DECL void follow(wait_report const& answer);
   TUTTI_DECL void close(rank_type first);
 
   rank_type rank_;
   rank_type size_;
   any_transport transport_;
-  tutti::fault found_;
-  owned<waiting_rank> chain_;   ///< the last rank; each earlier one waits for the next
-  owned<waiting_rank> circle_;  ///< the last rank of a circle that was found once
-  flow on_;
-  flow wanted_{};       ///< flow on which the last rank is awaited
-  bool asked_ = false;  ///< the last rank has been asked
-  time_point since_{};  ///< time at which the search turned to the last rank
-  time_point begun_;
-  time_point not_before_;
+  tutti::fault result_;
+  owner<waiting_rank> chain_;   ///< the last rank; each earlier one waits for the next
+  owner<waiting_rank> circle_;  ///< the last rank of a circle that was found once
+  flow late_flow_;
+  flow awaited_flow_{};         ///< flow on which the last rank is awaited
+  bool has_asked_ = false;      ///< the last rank has been asked
+  time_point suspect_begin_{};  ///< time at which the search turned to the last rank
+  time_point begin_;
+  time_point next_attempt_;
 };
 
 }  // namespace tutti::detail::communicator
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/communicator/inquest.ipp>
+#include <tutti/detail/communicator/straggler_search.ipp>
 #endif

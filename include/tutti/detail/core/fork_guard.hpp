@@ -15,12 +15,12 @@ namespace tutti::inline v0_1_0::detail::inline core {
 ///
 /// All state is static: the descriptors that a child closes, and the number of forks between this process and the
 /// first. Thread-safe, lock-free. A fork that bypasses the C library (_Fork, clone) inherits everything.
-class inheritance {
+class fork_guard {
  public:
   /// Makes forks close `fd`. Numbers beyond the table are inherited.
-  TUTTI_DECL static void refuse(int fd) noexcept;
+  TUTTI_DECL static void add(int fd) noexcept;
   /// Makes forks inherit `fd` again.
-  TUTTI_DECL static void allow(int fd) noexcept;
+  TUTTI_DECL static void remove(int fd) noexcept;
 
   /// Counts forks: an object made in another generation is the parent's, and must not be touched.
   [[nodiscard]] static std::uint32_t generation() noexcept {
@@ -34,7 +34,7 @@ class inheritance {
 
  private:
   static void watch_forks() noexcept {
-    [[maybe_unused]] static int const handled = ::pthread_atfork(nullptr, nullptr, close_all);
+    [[maybe_unused]] static int const registration = ::pthread_atfork(nullptr, nullptr, close_all);
   }
 
   TUTTI_DECL static void close_all() noexcept;
@@ -45,5 +45,5 @@ class inheritance {
 }  // namespace tutti::detail::core
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/core/inheritance.ipp>
+#include <tutti/detail/core/fork_guard.ipp>
 #endif
