@@ -17,25 +17,25 @@
 template <class Communicator>
 class compared : public tutti::nn::strategy_adaptor {
  public:
-  /// @param attached number of elements at the end of the gradient buffer that are no gradients
+  /// @param extra_scalars number of elements at the end of the gradient buffer that are no gradients
   /// @pre all references outlive this; `deviations` gets a number for each step
-  compared(Communicator& world, tutti::nn::strategy& inner, std::size_t attached, std::vector<double>& deviations)
+  compared(Communicator& world, tutti::nn::strategy& inner, std::size_t extra_scalars, std::vector<double>& deviations)
       : strategy_adaptor(inner),
         exact_(world, tutti::direct{}, tutti::sum<double>{}),
-        attached_(attached),
+        extra_scalars_(extra_scalars),
         deviations_(deviations) {}
 
   void begin(std::span<float> message) override {
-    gradients_ = message.first(message.size() - attached_);
+    gradients_ = message.first(message.size() - extra_scalars_);
     sums_.resize(gradients_.size());
     noted_ = gradients_.size();
     strategy_adaptor::begin(message);
   }
-  void completed(std::size_t first) override {
+  void on_completion(std::size_t first) override {
     note(first);  // the strategy may change them from now on
-    strategy_adaptor::completed(first);
+    strategy_adaptor::on_completion(first);
   }
-  tutti::nn::score_of step(tutti::nn::training_step& step) override {
+  tutti::nn::metrics_scope step(tutti::nn::training_step& step) override {
     note(0);
     compared_step watched(*this, step);
     return strategy_adaptor::step(watched);
@@ -70,7 +70,7 @@ class compared : public tutti::nn::strategy_adaptor {
   }
 
   tutti::allreduce<Communicator, tutti::direct, tutti::sum<double>> exact_;
-  std::size_t attached_;
+  std::size_t extra_scalars_;
   std::vector<double>& deviations_;
   std::span<float> gradients_;
   std::size_t noted_ = 0;     // leading gradients that may still change

@@ -22,8 +22,8 @@ class fate {
   }
 
   void step(tutti::nn::step_result const&, tutti::nn::replica const&) const noexcept {}
-  void stepped(tutti::nn::replica const& model) const {
-    advanced(model.plan().steps_before(model.place().epoch) + model.place().batch);
+  void after_step(tutti::nn::replica const& model) const {
+    advanced(model.plan().steps_before(model.position().epoch) + model.position().batch);
   }
   void advanced(std::uint64_t steps) const {
     if (step_ == 0 || steps < step_) {

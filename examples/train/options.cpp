@@ -215,7 +215,7 @@ class averaging_options {
   void finish(strategy_choice const& chosen) const {
     using namespace tutti::nn;
     auto const& strategy = chosen.name;
-    for (auto const kind : {ownership::shared, ownership::iid, ownership::labels}) {
+    for (auto const kind : {ownership::common, ownership::iid, ownership::labels}) {
       settings_.images = images_ == name(kind) ? kind : settings_.images;
     }
     chosen_.graph = graph_ == "ring" ? neighbours::ring : neighbours::exponential;
@@ -730,7 +730,7 @@ void check_combinations(options const& o) {
   if (o.settings.reproducible && o.compress.kind != "none") {
     throw CLI::ValidationError("--reproducible", "goes with --compress none: accumulators travel whole");
   }
-  if (o.settings.reproducible && o.settings.images != tutti::nn::ownership::shared) {
+  if (o.settings.reproducible && o.settings.images != tutti::nn::ownership::common) {
     throw CLI::ValidationError("--reproducible",
                                "goes with --shards shared: images of a rank's own depend on the ranks");
   }

@@ -55,7 +55,7 @@ class server_saving {
   void at_rest(tutti::nn::replica& model) {
     saver_->at_rest(model);
     if (!saver_->problem().empty()) {
-      std::fprintf(stderr, "train: after epoch %zu a checkpoint was left out: %s\n", model.place().epoch,
+      std::fprintf(stderr, "train: after epoch %zu a checkpoint was left out: %s\n", model.position().epoch,
                    saver_->problem().c_str());
     }
   }

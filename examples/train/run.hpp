@@ -19,10 +19,10 @@
 #include <tutti/nn/checkpoint/latest_state.hpp>
 #include <tutti/nn/report/gather_usage.hpp>
 #include <tutti/nn/report/hash.hpp>
-#include <tutti/nn/strategy/synchronous/central.hpp>
+#include <tutti/nn/strategy/synchronous/rank0_reduce.hpp>
 #include <tutti/nn/strategy/synchronous/reproducible.hpp>
 #include <tutti/nn/strategy/traced_strategy.hpp>
-#include <tutti/nn/survive.hpp>
+#include <tutti/nn/train_elastic.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/spawn.hpp>
@@ -148,7 +148,7 @@ void train_among_ranks(Communicator& world, job const& work, session& session, F
   }
   named_topology const topology = topology_of(world, work.options.topology);
   if (auto const* const picks = topology.picks()) {
-    std::size_t const numbers = session.model().message().size();
+    std::size_t const numbers = session.model().gradient_buffer().size();
     std::vector<float> like_a_message(
         work.options.bucket == 0 ? numbers : std::min(numbers, work.options.bucket / sizeof(float)));
     picks->autotune(world, tutti::op::allreduce{}, like_a_message);
@@ -170,7 +170,7 @@ void train_helped(Communicator& world, job const& work, session& session, F&& by
   if constexpr (Communicator::transport_type::supports(tutti::network_operation::sum_float32)) {
     with_strategy(world, tutti::in_network{}, work.options, session.model(), by);
   } else {
-    by(tutti::nn::central(world, tutti::binary_tree{}, tutti::in_network{}));
+    by(tutti::nn::rank0_reduce(world, tutti::binary_tree{}, tutti::in_network{}));
   }
 }
 
@@ -183,7 +183,7 @@ void train_in(Communicator& world, job const& work, session& session, fate& end,
     }
     tutti::nn::traced_strategy traced(world, strategy);
     if (work.options.sums.compared) {
-      compared watched(world, traced, tutti::nn::replica::attached, session.deviations());
+      compared watched(world, traced, tutti::nn::replica::extra_scalars, session.deviations());
       train_by(world, watched, work, session, end, again);
     } else {
       train_by(world, traced, work, session, end, again);
@@ -221,7 +221,7 @@ int train_as_member(Communicator& world, job const& work) {
   }
   if constexpr (!is_helped<Communicator>) {
     bool again = false;
-    tutti::nn::survive(
+    tutti::nn::train_elastic(
         world, tutti::join_timeout, [&](auto& now) { train_in(now, work, session, end, again); },
         [&](auto& smaller, tutti::error const& why) {
           again = true;

@@ -31,10 +31,10 @@ class saving {
   }
 
   void step(tutti::nn::step_result const&, tutti::nn::replica const&) const noexcept {}
-  void stepped(tutti::nn::replica const& model) {
+  void after_step(tutti::nn::replica const& model) {
     if (saver_) {
-      saver_->stepped(model);
-      say(model.place().epoch + 1);
+      saver_->after_step(model);
+      say(model.position().epoch + 1);
     }
   }
   void epoch(tutti::nn::epoch_result const& done) {

@@ -209,7 +209,7 @@ void session::make_model(tutti::rank_type part) {
   auto layers = network_for(work_.options, work_.data.training);
   auto const on = cards_[rank_];
   auto computes = on ? learner_on_card({std::move(layers), work_.options.gpus.numbers, *on}, settings_)
-                     : nn::make_learner(nn::model<float>(std::move(layers), nn::replica::attached), settings_);
+                     : nn::make_learner(nn::model<float>(std::move(layers), nn::replica::extra_scalars), settings_);
   model_.emplace(nn::at_speed(std::move(computes), speed_, settings_.seed, part), work_.data.training, work_.data.test,
                  settings_, part, parts_);
 }
@@ -281,7 +281,7 @@ void session::fault(double seconds, std::size_t before, std::size_t ranks) {
 }
 
 std::size_t session::steps_done() const {
-  return model_->plan().steps_before(model_->place().epoch) + model_->place().batch;
+  return model_->plan().steps_before(model_->position().epoch) + model_->position().batch;
 }
 
 void session::count(tutti::traffic_count const& bytes) {

@@ -48,7 +48,7 @@ void with_strategy(Communicator& world, Topology topology, options const& option
     auto const scale = options.sums.kind == "fixed_point"
                            ? nn::fixed_point_scale(nn::constant_factor{options.sums.factor})
                            : nn::fixed_point_scale(nn::shared_exponents{options.sums.block});
-    f(nn::fixed_point(world, topology, scale, options.bucket, tutti::nn::replica::attached));
+    f(nn::fixed_point(world, topology, scale, options.bucket, tutti::nn::replica::extra_scalars));
   } else {
     f(nn::synchronous(world, topology, options.bucket,
                       options.progress_thread ? nn::bucket_progress::by_thread : nn::bucket_progress::between_layers));
@@ -66,7 +66,7 @@ void with_synchronous(Communicator& world, options const& options, Topology topo
   nn::synchronous strategy(
       world, topology, options.bucket,
       options.progress_thread ? nn::bucket_progress::by_thread : nn::bucket_progress::between_layers, in_sixteen_bits{},
-      tutti::nn::replica::attached);
+      tutti::nn::replica::extra_scalars);
   f(strategy);
 }
 
@@ -77,7 +77,7 @@ void with_compressed(Communicator& world, options const& options, std::size_t wa
   using namespace tutti;
   auto const& how = options.compress;
   auto const exchanging = [&](auto sum) {
-    nn::compressed strategy(world, std::move(sum), tutti::nn::replica::attached);
+    nn::compressed strategy(world, std::move(sum), tutti::nn::replica::extra_scalars);
     f(strategy);
   };
   auto const sixteen_bits = [&]<class Number>(std::type_identity<Number>) {

@@ -607,8 +607,8 @@ class basic_host_math : public Order {
       std::size_t const row = o / (l.output.channels * l.output.columns) % l.output.rows;
       std::size_t const image = o / l.output.size();
       under.clear();
-      for (std::size_t i = l.down.begin(row); i != l.down.end(row, l.input.rows); ++i) {
-        for (std::size_t j = l.across.begin(column); j != l.across.end(column, l.input.columns); ++j) {
+      for (std::size_t i = l.vertical.begin(row); i != l.vertical.end(row, l.input.rows); ++i) {
+        for (std::size_t j = l.horizontal.begin(column); j != l.horizontal.end(column, l.input.columns); ++j) {
           under.push_back(((image * l.input.rows + i) * l.input.columns + j) * l.input.channels + channel);
         }
       }

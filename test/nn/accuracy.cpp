@@ -40,7 +40,7 @@ tally train(nn::data_pair const& data, tutti::rank_type ranks) {
     settings.epochs = 3;
     std::array<std::size_t, 2> const hidden{64, 32};
     nn::replica model(
-        nn::model<float>(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu), nn::replica::attached),
+        nn::model<float>(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu), nn::replica::extra_scalars),
         data.training, data.test, settings, world.rank(), world.size());
     nn::synchronous strategy(world, Topology{});
     nn::history history;

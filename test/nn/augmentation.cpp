@@ -53,7 +53,7 @@ nn::dataset some_set(std::size_t count, nn::image_shape shape) {
   set.shape = shape;
   nn::random_sequence random(5);
   for (std::size_t i = 0; i != count * shape.size(); ++i) {
-    set.pixels.push_back(static_cast<std::uint8_t>(random.below(256)));
+    set.pixels.push_back(static_cast<std::uint8_t>(random.draw_below(256)));
   }
   for (std::size_t i = 0; i != count; ++i) {
     set.labels.push_back(static_cast<std::uint8_t>(i % 10));

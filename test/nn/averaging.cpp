@@ -57,10 +57,10 @@ std::vector<std::vector<float>> weights_after_steps(tutti::rank_type size, std::
   return on_all(size, [=](auto& world) {
     auto strategy = make(world);
     auto weights = random_numbers(numbers, 1, world.rank());  // share makes them equal
-    strategy.share(weights);
+    strategy.broadcast(weights);
     std::vector<float> result;
     for (std::size_t step = 0; step != steps; ++step) {
-      std::size_t const own = strategy.takes_part() ? images(world.rank(), step) : 0;
+      std::size_t const own = strategy.participates() ? images(world.rank(), step) : 0;
       plain_step taken{weights, random_numbers(numbers + 2, 2 + world.rank(), step), own, 0.1F};
       strategy.step(taken);
       result.insert(result.end(), weights.begin(), weights.end());
@@ -83,7 +83,7 @@ nn::replica replica_of(tutti::rank_type rank, tutti::rank_type size, nn::setting
   nn::set_threads(1);
   auto const& data = laws::training_data();
   return nn::replica(
-      nn::model<float>(nn::mlp<float>(784, laws::hidden, 10, nn::hidden_activation::relu), nn::replica::attached),
+      nn::model<float>(nn::mlp<float>(784, laws::hidden, 10, nn::hidden_activation::relu), nn::replica::extra_scalars),
       data.training, data.test, settings, rank, size);
 }
 
@@ -95,7 +95,7 @@ nn::replica normalised(tutti::rank_type rank, tutti::rank_type size, nn::setting
   layers.push_back(nn::batch_norm<float>(nn::image_shape{1, 28, 28}));
   layers.push_back(nn::dense<float, nn::relu>(784, 10));
   layers.push_back(nn::dense<float, nn::identity>(10, 10));
-  return nn::replica(nn::model<float>(std::move(layers), nn::replica::attached), data.training, data.test, settings,
+  return nn::replica(nn::model<float>(std::move(layers), nn::replica::extra_scalars), data.training, data.test, settings,
                      rank, size);
 }
 
@@ -243,13 +243,13 @@ BOOST_AUTO_TEST_CASE(united_replicas_have_equal_bits_and_resume_with_their_own) 
   auto const all = on_all(3, [](auto& world) {
     nn::local_sgd strategy(world, tutti::ring{}, 5);
     auto weights = random_numbers(numbers, 1, 0);
-    strategy.share(weights);
+    strategy.broadcast(weights);
     plain_step taken{weights, random_numbers(numbers + 2, 2, world.rank())};
     strategy.step(taken);
     auto const own = weights;
-    strategy.unite(weights);
+    strategy.average_weights(weights);
     auto united = weights;
-    strategy.resume(weights);
+    strategy.restore_weights(weights);
     united.push_back(weights == own ? 1.0F : 0.0F);
     return united;
   });
@@ -305,7 +305,7 @@ template <class Strategy>
 struct spoiled : Strategy {
   using Strategy::Strategy;
 
-  nn::score_of step(nn::training_step& step) override {
+  nn::metrics_scope step(nn::training_step& step) override {
     auto const whose = Strategy::step(step);
     if (++steps == 3 && this->rank() == 1) {
       std::ranges::fill(step.parameters(), std::nanf(""));
@@ -348,11 +348,11 @@ BOOST_AUTO_TEST_CASE(all_ranks_know_the_clients_of_a_round_and_all_are_clients_a
   auto const all = on_all(5, [](auto& world) {
     nn::federated_averaging strategy(world, tutti::star{}, {2, 0.4, 7});
     auto weights = random_numbers(numbers, 1, 0);
-    strategy.share(weights);
+    strategy.broadcast(weights);
     std::vector<tutti::rank_type> result;
     for (std::size_t step = 0; step != 40; ++step) {
       result.insert(result.end(), strategy.clients().begin(), strategy.clients().end());
-      plain_step taken{weights, random_numbers(numbers + 2, 2, world.rank()), strategy.takes_part() ? 1U : 0U};
+      plain_step taken{weights, random_numbers(numbers + 2, 2, world.rank()), strategy.participates() ? 1U : 0U};
       strategy.step(taken);
     }
     return result;

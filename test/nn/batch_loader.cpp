@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(what_was_prepared_and_what_was_not_are_the_same) {
     order.start(epoch);
     for (std::size_t b = 0; b != order.batches(); ++b) {
       // the right batch, another one, the right one of another epoch, none, the last of several
-      switch (random.below(5)) {
+      switch (random.draw_below(5)) {
         case 0:
           there.prepare(order.batch(b), epoch);
           break;

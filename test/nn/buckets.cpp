@@ -45,8 +45,8 @@ void sum(Strategy& strategy, std::span<float> message) {
   strategy.begin(message);
   if (strategy.rank() != 2) {  // rank 2 has nothing to compute
     for (std::size_t first = message.size(); first > stride; first -= stride) {
-      strategy.completed(first);
-      strategy.completed(first);
+      strategy.on_completion(first);
+      strategy.on_completion(first);
     }
   }
   strategy.finish();
@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(what_is_complete_is_summed_before_the_rest_is) {
     strategy.begin(message);
     message[0] = std::nanf("");  // not computed yet
     while (message[1976] != 3.0F) {
-      strategy.completed(1000);
+      strategy.on_completion(1000);
     }
     message[0] = 1.0F;
     bool const untouched = message[1975] == 1.0F;  // its bucket is not complete
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_leaves_in_the_middle_is_named_by_the_others) {
         auto message = own(world.rank(), 0);
         nn::synchronous strategy(world, tutti::ring{}, 10'000, how);
         strategy.begin(message);
-        strategy.completed(done);
+        strategy.on_completion(done);
         if (world.rank() == 1) {
           return std::string("gone");
         }

@@ -92,7 +92,7 @@ nn::replica replica(tutti::rank_type rank, tutti::rank_type size, nn::settings c
   layers.push_back(nn::batch_norm<float>(nn::image_shape{1, 1, 12}));
   layers.push_back(nn::dropout<float>(12, 0.2F));
   layers.push_back(nn::dense<float, nn::identity>(12, 10));
-  return nn::replica(nn::model<float>(std::move(layers), nn::replica::attached), images().training, images().test, s,
+  return nn::replica(nn::model<float>(std::move(layers), nn::replica::extra_scalars), images().training, images().test, s,
                      rank, size);
 }
 
@@ -108,7 +108,7 @@ struct interrupted {};
 struct breaker {
   std::size_t left;
   void step(nn::step_result const&, nn::replica const&) const {}
-  void stepped(nn::replica const&) {
+  void after_step(nn::replica const&) {
     if (left-- == 1) {
       throw interrupted();
     }
@@ -131,7 +131,7 @@ struct run {
 /// Calls f with a strategy of that kind.
 template <class Communicator, class F>
 void with(how kind, Communicator& world, F f) {
-  auto const fewer_bytes = [&](auto sum) { f(nn::compressed(world, std::move(sum), nn::replica::attached)); };
+  auto const fewer_bytes = [&](auto sum) { f(nn::compressed(world, std::move(sum), nn::replica::extra_scalars)); };
   switch (kind) {
     case how::synchronous:
       f(nn::synchronous(world, tutti::ring{}));
@@ -170,7 +170,7 @@ run train(tutti::rank_type ranks, nn::checkpoint_options const& keep, std::size_
       with(kind, world, [&](nn::strategy&& strategy) {
         nn::checkpointer saver(world, model, strategy, history, print_of(s), keep);
         result.notes = saver.notes();
-        result.first_step = model.plan().steps_before(model.place().epoch) + model.place().batch;
+        result.first_step = model.plan().steps_before(model.position().epoch) + model.position().batch;
         breaker stop{stop_after};
         nn::train(model, strategy, history, saver, stop);
         result.failure = saver.problem();
@@ -422,7 +422,7 @@ BOOST_AUTO_TEST_CASE(a_damaged_checkpoint_is_said_and_the_one_before_is_used) {
       one.act(copy.path());
       auto const found = nn::detail::checkpoint_folder(copy.path()).load_last_good(wanted);
       BOOST_REQUIRE(found.has_value());
-      BOOST_TEST((found->state.place == nn::training_place{1, 1}));
+      BOOST_TEST((found->state.place == nn::training_position{1, 1}));
       BOOST_REQUIRE(found->notes.size() == 1U);
       BOOST_TEST(contains(found->notes[0], one.said), found->notes[0]);
       bool const version = contains(found->notes[0], " version of this program");  // the flipped bit is in the version

@@ -33,12 +33,12 @@ namespace {
 
 using once = tutti::accumulate_in<float, tutti::sum<tutti::half>>;
 
-constexpr std::size_t attached = 2;
+constexpr std::size_t extra_scalars = 2;
 
 /// A rank's contribution at a step: gradients, and two attached numbers.
 std::vector<float> own(std::size_t n, tutti::rank_type rank, std::uint64_t step) {
   nn::random_sequence random(step * 100 + rank);
-  std::vector<float> all(n + attached);
+  std::vector<float> all(n + extra_scalars);
   for (float& one : all) {
     float const x = random.fraction<float>() - 0.5F;
     one = x * x * x;
@@ -48,7 +48,7 @@ std::vector<float> own(std::size_t n, tutti::rank_type rank, std::uint64_t step)
 
 /// The sums, in double and in rank order.
 std::vector<double> exact(std::size_t n, tutti::rank_type ranks, std::uint64_t step) {
-  std::vector<double> sum(n + attached);
+  std::vector<double> sum(n + extra_scalars);
   for (tutti::rank_type r = 0; r != ranks; ++r) {
     auto const one = own(n, r, step);
     for (std::size_t i = 0; i != sum.size(); ++i) {
@@ -68,7 +68,7 @@ std::vector<std::vector<float>> sums(Strategy& strategy, std::size_t n, std::uin
     std::size_t const stride = 99 + 77 * strategy.rank();
     strategy.begin(message);
     for (std::size_t first = message.size(); first > stride; first -= stride) {
-      strategy.completed(first);
+      strategy.on_completion(first);
     }
     strategy.finish();
     all.push_back(message);
@@ -95,7 +95,7 @@ bool same_everywhere(World& world, std::vector<std::vector<float>> const& all) {
 bool attached_are_exact(std::vector<std::vector<float>> const& all, std::size_t n, tutti::rank_type ranks) {
   for (std::uint64_t step = 0; step != all.size(); ++step) {
     auto const right = exact(n, ranks, step);
-    for (std::size_t i = n; i != n + attached; ++i) {
+    for (std::size_t i = n; i != n + extra_scalars; ++i) {
       if (std::abs(double{all[step][i]} - right[i]) > 1e-6) {
         return false;
       }
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(gradients_in_16_bits_are_rounded_there_and_back_whole_or_in
   for (tutti::rank_type const n : {1U, 3U}) {
     support::agree<tutti::loopback>(n, [](auto& world) {
       for (std::size_t const bucket : {0U, 1024U}) {
-        nn::synchronous strategy(world, tutti::direct{}, bucket, nn::bucket_progress::between_layers, once{}, attached);
+        nn::synchronous strategy(world, tutti::direct{}, bucket, nn::bucket_progress::between_layers, once{}, extra_scalars);
         for (std::size_t const length : {0U, 1U, 1021U, 40'003U}) {
           auto const all = sums(strategy, length, 2);
           if (!same_everywhere(world, all) || !attached_are_exact(all, length, world.size())) {
@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(gradients_in_16_bits_are_rounded_there_and_back_whole_or_in
 BOOST_AUTO_TEST_CASE(to_send_all_is_to_send_what_the_sum_is_of) {
   support::agree<tutti::loopback>(3, [](auto& world) {
     for (std::size_t const length : {0U, 1U, 2U, 1021U}) {
-      nn::compressed strategy(world, nn::sparse_sum(world, nn::top_k(1), nn::feedback()), attached);
+      nn::compressed strategy(world, nn::sparse_sum(world, nn::top_k(1), nn::feedback()), extra_scalars);
       auto const all = sums(strategy, length, 1);
       std::vector<float> in_order(length);
       for (tutti::rank_type r = 0; r != 3; ++r) {
@@ -212,7 +212,7 @@ BOOST_AUTO_TEST_CASE(what_is_not_sent_is_sent_later) {
 BOOST_AUTO_TEST_CASE(a_sum_in_eight_bits_is_as_near_as_its_roundings_allow) {
   support::agree<tutti::loopback>(3, [](auto& world) {
     for (std::size_t const length : {0U, 1U, 2U, 1021U}) {
-      nn::compressed strategy(world, nn::quantised_sum(world), attached);
+      nn::compressed strategy(world, nn::quantised_sum(world), extra_scalars);
       auto const all = sums(strategy, length, 1);
       auto const right = exact(length, 3, 0);
       if (!same_everywhere(world, all) || !attached_are_exact(all, length, 3)) {
@@ -241,9 +241,9 @@ BOOST_AUTO_TEST_CASE(ranks_send_as_many_bytes_as_is_said) {
     std::vector<std::uint64_t> sent;
     sent.push_back(sent_by(nn::synchronous(world, tutti::direct{})));
     sent.push_back(
-        sent_by(nn::synchronous(world, tutti::direct{}, 0, nn::bucket_progress::between_layers, once{}, attached)));
-    sent.push_back(sent_by(nn::compressed(world, nn::quantised_sum(world), attached)));
-    sent.push_back(sent_by(nn::compressed(world, nn::sparse_sum(world, nn::top_k(0.01), nn::feedback()), attached)));
+        sent_by(nn::synchronous(world, tutti::direct{}, 0, nn::bucket_progress::between_layers, once{}, extra_scalars)));
+    sent.push_back(sent_by(nn::compressed(world, nn::quantised_sum(world), extra_scalars)));
+    sent.push_back(sent_by(nn::compressed(world, nn::sparse_sum(world, nn::top_k(0.01), nn::feedback()), extra_scalars)));
     return sent;
   });
   constexpr std::size_t most_attached = 6 * 4;  // sent by a rank that sums one of the two

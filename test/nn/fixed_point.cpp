@@ -29,13 +29,13 @@ namespace {
 
 using tutti::rank_type;
 
-constexpr std::size_t attached = 2;
+constexpr std::size_t extra_scalars = 2;
 constexpr double half_of_the_last_bit = 0x1.000001p-24;
 
 /// A rank's contribution: gradients over many decades, and two attached numbers.
 std::vector<float> own(std::size_t n, rank_type rank) {
   nn::random_sequence random(rank + 1);
-  std::vector<float> all(n + attached);
+  std::vector<float> all(n + extra_scalars);
   for (float& one : all) {
     float const x = random.fraction<float>() - 0.5F;
     one = x * std::exp(-20 * random.fraction<float>());
@@ -57,7 +57,7 @@ std::vector<float> summed(Strategy& strategy, std::vector<float> const& gradient
               message.begin() + static_cast<std::ptrdiff_t>(next));
     first = next;
     if (first != 0) {
-      strategy.completed(first);
+      strategy.on_completion(first);
     }
   }
   strategy.finish();
@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(a_constant_factor_is_as_near_as_it_says_and_counts_what_ove
         for (float const factor : {1e3F, 1e8F, 1e10F, 1e13F}) {
           tutti::fixed_point_sum const how{factor, n};
           auto const check = [&](auto topology, std::size_t bucket) -> std::string {
-            nn::fixed_point strategy(world, topology, nn::constant_factor{factor}, bucket, attached);
+            nn::fixed_point strategy(world, topology, nn::constant_factor{factor}, bucket, extra_scalars);
             auto const sums = summed(strategy, all[world.rank()]);
             std::size_t overflows = 0;
             for (std::size_t i = 0; i != length; ++i) {
@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(a_constant_factor_is_as_near_as_it_says_and_counts_what_ove
         }
         // Some numbers must overflow, but not all: otherwise the edges are untested.
         if (length > 1000) {
-          nn::fixed_point strategy(world, tutti::ring{}, nn::constant_factor{1e10F}, 0, attached);
+          nn::fixed_point strategy(world, tutti::ring{}, nn::constant_factor{1e10F}, 0, extra_scalars);
           static_cast<void>(summed(strategy, all[world.rank()]));
           if (strategy.overflows() == 0 || strategy.overflows() == length) {
             return "no factor of these has some overflow";
@@ -168,7 +168,7 @@ BOOST_AUTO_TEST_CASE(shared_exponents_are_as_near_as_the_largest_of_a_block_allo
         }
         for (std::size_t const block : {1U, 16U, 256U, 100'000U}) {
           for (std::size_t const bucket : {std::size_t{0}, 256 * sizeof(float), std::size_t{1000}}) {
-            nn::fixed_point strategy(world, tutti::ring{}, nn::shared_exponents{block}, bucket, attached);
+            nn::fixed_point strategy(world, tutti::ring{}, nn::shared_exponents{block}, bucket, extra_scalars);
             auto const sums = summed(strategy, all[world.rank()]);
             std::size_t const numbers = bucket == 0 ? std::max(length, std::size_t{1}) : bucket / sizeof(float);
             for (std::size_t i = 0; i != length; ++i) {
@@ -205,7 +205,7 @@ BOOST_AUTO_TEST_CASE(what_is_no_number_comes_out) {
     all[0][999] = std::numeric_limits<float>::max();
     for (nn::fixed_point_scale const scale :
          {nn::fixed_point_scale(nn::constant_factor{1e6F}), nn::fixed_point_scale(nn::shared_exponents{100})}) {
-      nn::fixed_point strategy(world, tutti::binary_tree{}, scale, 0, attached);
+      nn::fixed_point strategy(world, tutti::binary_tree{}, scale, 0, extra_scalars);
       auto const sums = summed(strategy, all[world.rank()]);
       bool const right = std::isinf(sums[300]) && std::isnan(sums[301]) && !std::isnan(sums[299]) &&
                          sums[999] == std::numeric_limits<float>::max() &&
@@ -221,9 +221,9 @@ BOOST_AUTO_TEST_CASE(what_is_no_number_comes_out) {
 BOOST_AUTO_TEST_CASE(no_topology_and_no_bucket_is_seen_in_sums_by_a_constant_factor) {
   support::agree<tutti::loopback>(4, [](auto& world) -> std::string {
     auto const mine = own(4003, world.rank());
-    nn::fixed_point whole(world, tutti::ring{}, nn::constant_factor{1e6F}, 0, attached);
-    nn::fixed_point cut(world, tutti::ring{}, nn::constant_factor{1e6F}, 1024, attached);
-    nn::fixed_point tree(world, tutti::binary_tree{}, nn::constant_factor{1e6F}, 4096, attached);
+    nn::fixed_point whole(world, tutti::ring{}, nn::constant_factor{1e6F}, 0, extra_scalars);
+    nn::fixed_point cut(world, tutti::ring{}, nn::constant_factor{1e6F}, 1024, extra_scalars);
+    nn::fixed_point tree(world, tutti::binary_tree{}, nn::constant_factor{1e6F}, 4096, extra_scalars);
     auto const first = summed(whole, mine);
     return same(first, summed(cut, mine)) && same(first, summed(tree, mine)) ? "" : "other bits";
   });
@@ -234,7 +234,7 @@ BOOST_AUTO_TEST_CASE(no_topology_and_no_bucket_is_seen_in_sums_by_a_constant_fac
 BOOST_AUTO_TEST_CASE(exponents_of_the_next_bucket_are_under_way_when_a_sum_starts) {
   support::agree<tutti::loopback>(3, [](auto& world) -> std::string {
     auto const started = [&](nn::fixed_point_scale scale) {
-      nn::fixed_point strategy(world, tutti::ring{}, scale, 1000 * sizeof(float), attached);
+      nn::fixed_point strategy(world, tutti::ring{}, scale, 1000 * sizeof(float), extra_scalars);
       static_cast<void>(summed(strategy, own(3000, world.rank())));
       std::vector<std::string> all;
       world.recent().for_each([&](auto const& one) { all.emplace_back(one.what.reduction); });
@@ -254,13 +254,13 @@ BOOST_AUTO_TEST_CASE(a_step_allocates_nothing_once_one_of_its_length_was_made) {
   support::agree<tutti::loopback>(2, [](auto& world) -> std::string {
     for (nn::fixed_point_scale const scale :
          {nn::fixed_point_scale(nn::constant_factor{1e10F}), nn::fixed_point_scale(nn::shared_exponents{})}) {
-      nn::fixed_point strategy(world, tutti::ring{}, scale, 1024, attached);
+      nn::fixed_point strategy(world, tutti::ring{}, scale, 1024, extra_scalars);
       auto const mine = own(4003, world.rank());
       auto message = mine;
       auto const step = [&] {
         std::ranges::copy(mine, message.begin());
         strategy.begin(message);
-        strategy.completed(2000);
+        strategy.on_completion(2000);
         strategy.finish();
       };
       for (int k = 0; k != 10; ++k) {
@@ -284,7 +284,7 @@ BOOST_AUTO_TEST_CASE(what_means_nothing_is_refused) {
     for (nn::fixed_point_scale const scale :
          {nn::fixed_point_scale(nn::constant_factor{0}), nn::fixed_point_scale(nn::shared_exponents{0})}) {
       try {
-        nn::fixed_point strategy(world, tutti::ring{}, scale, 0, attached);
+        nn::fixed_point strategy(world, tutti::ring{}, scale, 0, extra_scalars);
       } catch (tutti::precondition_error const&) {
         ++refused;
       }

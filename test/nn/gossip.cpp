@@ -58,15 +58,15 @@ std::vector<std::vector<float>> on_all(world const& w, F f) {
   return all;
 }
 
-/// Makes `count` steps; then `unite` settles all exchanges, and `resume` restores each rank's own weights.
+/// Makes `count` steps; then `average_weights` settles all exchanges, and `resume` restores each rank's own weights.
 auto steps_of(std::size_t count, float rate) {
   return [=](auto& strategy, std::vector<float>& weights) {
     for (std::size_t step = 0; step != count; ++step) {
       plain_step taken{weights, gradient_of(strategy.rank(), step), 1, rate};
       strategy.step(taken);
     }
-    strategy.unite(weights);
-    strategy.resume(weights);
+    strategy.average_weights(weights);
+    strategy.restore_weights(weights);
   };
 }
 
@@ -188,7 +188,7 @@ BOOST_AUTO_TEST_CASE(a_rank_goes_ahead_of_its_neighbours_by_what_staleness_allow
         auto const me = strategy.rank();
         if (me == 0) {  // begins when the others are as far ahead as they surely can be
           while (steps[1] < staleness + 1 || steps[2] < staleness + 1) {
-            strategy.completed(0);
+            strategy.on_completion(0);
           }
         }
         for (std::size_t step = 0; step != 12; ++step) {
@@ -199,7 +199,7 @@ BOOST_AUTO_TEST_CASE(a_rank_goes_ahead_of_its_neighbours_by_what_staleness_allow
           bool const left_behind = steps[0] + staleness + 2 < steps[me];
           too_far = too_far || (graph == ring && left_behind);
         }
-        strategy.unite(weights);
+        strategy.average_weights(weights);
       });
       BOOST_TEST(!too_far);
     }
@@ -212,9 +212,9 @@ BOOST_AUTO_TEST_CASE(united_replicas_have_equal_bits_and_resume_with_their_own) 
     auto weights = start_of(members.rank());
     plain_step taken{weights, gradient_of(members.rank(), 0)};
     strategy.step(taken);
-    strategy.unite(weights);
+    strategy.average_weights(weights);
     auto united = weights;
-    strategy.resume(weights);
+    strategy.restore_weights(weights);
     united.push_back(weights[0]);
     return united;
   });
@@ -238,7 +238,7 @@ BOOST_AUTO_TEST_CASE(steps_do_not_allocate_in_the_steady_state) {
       strategy.step(taken);
     }
     long const made = support::allocations_of_this_thread - before;
-    strategy.unite(weights);
+    strategy.average_weights(weights);
     return made;
   });
   for (auto& one : results) {

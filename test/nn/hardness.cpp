@@ -20,7 +20,7 @@ double accuracy(nn::data_pair const& data, std::vector<std::size_t> const& hidde
   nn::settings const settings;
   nn::replica model(nn::model<float>(nn::mlp<float>(data.training.features(), hidden, data.training.classes,
                                                     nn::hidden_activation::relu),
-                                     nn::replica::attached),
+                                     nn::replica::extra_scalars),
                     data.training, data.test, settings, 0, 1);
   nn::local_only one;
   nn::history history;

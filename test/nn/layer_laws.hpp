@@ -72,7 +72,7 @@ struct alone {
   }
 
   nn::layer_list<T> list;
-  nn::pass<T> how{true, 7, 3, {}};
+  nn::batch_context<T> how{true, 7, 3, {}};
   std::vector<T> parameters = std::vector<T>(layer().parameters());
   std::vector<T> gradients = std::vector<T>(layer().parameters(), T{99});  // must be overwritten, not added to
   std::vector<T> statistics = std::vector<T>(layer().statistics());

@@ -48,7 +48,7 @@ struct layer_on_host {
   floats gradients;
   floats statistics;
   floats x, y, dy, dx;
-  nn::pass<float> how{true, 7, 3, {}};
+  nn::batch_context<float> how{true, 7, 3, {}};
 
   explicit layer_on_host(nn::layer_list<float> one, std::size_t rows_of_batch)
       : rows(rows_of_batch),
@@ -72,7 +72,7 @@ struct layer_on_host {
 
   [[nodiscard]] nn::layer<float>& layer() { return list.front(); }
 
-  void forward(nn::pass<float> const& p) {
+  void forward(nn::batch_context<float> const& p) {
     layer().forward(p, nn::view<float const>(x.data(), rows, layer().inputs()),
                     nn::view<float>(y.data(), rows, layer().outputs()));
   }

@@ -45,8 +45,8 @@ constexpr nn::image_shape image{4, 5, 6};
 /// The layers of a residual block.
 template <class T>
 layer_list<T> block(nn::image_shape const& shape, std::size_t channels) {
-  conv2d<T, nn::tanh> first(shape, {.channels = channels, .over = {3, 1, 1}});
-  conv2d<T> second(first.output_shape(), {.channels = channels, .over = {3, 1, 1}, .bias = false});
+  conv2d<T, nn::tanh> first(shape, {.channels = channels, .filter_window = {3, 1, 1}});
+  conv2d<T> second(first.output_shape(), {.channels = channels, .filter_window = {3, 1, 1}, .bias = false});
   auto const made = second.output_shape();
   return {std::move(first), std::move(second), batch_norm<T>(made)};
 }
@@ -61,10 +61,10 @@ struct square final : nn::layer<T> {
   [[nodiscard]] std::unique_ptr<nn::layer<T>> clone() const override { return std::make_unique<square>(*this); }
   [[nodiscard]] std::size_t inputs() const override { return columns; }
   [[nodiscard]] std::size_t outputs() const override { return columns; }
-  void forward(nn::pass<T> const&, nn::matrix_view<T const> const& x, nn::matrix_view<T> y) override {
+  void forward(nn::batch_context<T> const&, nn::matrix_view<T const> const& x, nn::matrix_view<T> y) override {
     std::transform(x.data(), x.data() + x.size(), y.data(), [](T number) { return number * number; });
   }
-  void backward(nn::pass<T> const&, nn::matrix_view<T const> const& x, nn::matrix_view<T> const&, nn::matrix_view<T> dy,
+  void backward(nn::batch_context<T> const&, nn::matrix_view<T const> const& x, nn::matrix_view<T> const&, nn::matrix_view<T> dy,
                 nn::matrix_view<T> dx) override {
     for (std::size_t i = 0; i != dx.size(); ++i) {
       dx.data()[i] = 2 * x.data()[i] * dy.data()[i];
@@ -92,12 +92,12 @@ struct scale final : nn::layer<T> {
   void initialise(nn::random_sequence& random) override {
     std::ranges::generate(weights_of_columns, [&] { return random.fraction<T>(); });
   }
-  void forward(nn::pass<T> const&, nn::matrix_view<T const> const& x, nn::matrix_view<T> y) override {
+  void forward(nn::batch_context<T> const&, nn::matrix_view<T const> const& x, nn::matrix_view<T> y) override {
     for (std::size_t i = 0; i != x.size(); ++i) {
       y.data()[i] = weights_of_columns[i % columns] * x.data()[i];
     }
   }
-  void backward(nn::pass<T> const&, nn::matrix_view<T const> const& x, nn::matrix_view<T> const&, nn::matrix_view<T> dy,
+  void backward(nn::batch_context<T> const&, nn::matrix_view<T const> const& x, nn::matrix_view<T> const&, nn::matrix_view<T> dy,
                 nn::matrix_view<T> dx) override {
     std::ranges::fill(slopes, T{0});
     for (std::size_t i = 0; i != x.size(); ++i) {
@@ -249,29 +249,29 @@ BOOST_AUTO_TEST_CASE(dense_layers) {
 
 BOOST_AUTO_TEST_CASE(convolutions) {
   check_layer("plain",
-              []<class T>(T) -> layer_list<T> { return conv2d<T>(image, {.channels = 3, .over = {.side = 3}}); });
+              []<class T>(T) -> layer_list<T> { return conv2d<T>(image, {.channels = 3, .filter_window = {.side = 3}}); });
   check_layer("padded", []<class T>(T) -> layer_list<T> {
-    return conv2d<T>(image, {.channels = 3, .over = {.side = 3, .padding = 2}});
+    return conv2d<T>(image, {.channels = 3, .filter_window = {.side = 3, .padding = 2}});
   });
   check_layer("strided", []<class T>(T) -> layer_list<T> {
-    return conv2d<T>(image, {.channels = 3, .over = {.side = 2, .stride = 3, .padding = 1}});
+    return conv2d<T>(image, {.channels = 3, .filter_window = {.side = 2, .stride = 3, .padding = 1}});
   });
   check_layer("of single pixels",
               []<class T>(T) -> layer_list<T> { return conv2d<T, nn::relu>(image, {.channels = 7}); });
   check_layer("in groups", []<class T>(T) -> layer_list<T> {
-    return conv2d<T, nn::tanh>(image, {.channels = 6, .over = {3, 1, 1}, .groups = 2});
+    return conv2d<T, nn::tanh>(image, {.channels = 6, .filter_window = {3, 1, 1}, .groups = 2});
   });
   check_layer("each channel by itself", []<class T>(T) -> layer_list<T> {
-    return conv2d<T>(image, {.channels = 4, .over = {3, 2, 1}, .groups = 4});
+    return conv2d<T>(image, {.channels = 4, .filter_window = {3, 2, 1}, .groups = 4});
   });
   check_layer("without bias", []<class T>(T) -> layer_list<T> {
-    return conv2d<T, nn::sigmoid>(image, {.channels = 3, .over = {3, 1, 1}, .bias = false});
+    return conv2d<T, nn::sigmoid>(image, {.channels = 3, .filter_window = {3, 1, 1}, .bias = false});
   });
   check_layer("of as many channels as a vector has", []<class T>(T) -> layer_list<T> {
-    return conv2d<T, nn::relu>({16, 7, 6}, {.channels = 16, .over = {3, 1, 1}});
+    return conv2d<T, nn::relu>({16, 7, 6}, {.channels = 16, .filter_window = {3, 1, 1}});
   });
   check_layer("in several pieces", []<class T>(T) -> layer_list<T> {
-    return conv2d<T>({1, 20, 20}, {.channels = 2, .over = {5, 1, 2}});
+    return conv2d<T>({1, 20, 20}, {.channels = 2, .filter_window = {5, 1, 2}});
   });
 }
 
@@ -310,7 +310,7 @@ BOOST_AUTO_TEST_CASE(normalisation) {
   check_layer("of the weights of a dense layer",
               []<class T>(T) -> layer_list<T> { return weight_norm<T>(dense<T, nn::tanh>(4, 3)); });
   check_layer("of the weights of a convolution", []<class T>(T) -> layer_list<T> {
-    return weight_norm<T>(conv2d<T, nn::tanh>(image, {.channels = 6, .over = {3, 1, 1}, .groups = 2}));
+    return weight_norm<T>(conv2d<T, nn::tanh>(image, {.channels = 6, .filter_window = {3, 1, 1}, .groups = 2}));
   });
 }
 

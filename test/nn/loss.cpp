@@ -26,7 +26,7 @@ struct predictions {
   predictions() {
     nn::random_sequence random(1);
     std::generate(values.begin(), values.end(), [&] { return 8 * random.fraction<float>() - 4; });
-    std::ranges::generate(labels, [&] { return static_cast<std::uint8_t>(random.below(classes)); });
+    std::ranges::generate(labels, [&] { return static_cast<std::uint8_t>(random.draw_below(classes)); });
   }
   auto all() { return nn::first_rows(values, rows); }
 };

@@ -24,8 +24,8 @@ namespace nn = tutti::nn;
 namespace {
 constexpr std::array<std::size_t, 2> hidden{20, 11};
 
-auto make(std::size_t attached = 0) {
-  return nn::model<float>(nn::mlp<float>(16, hidden, 10, nn::hidden_activation::relu), attached);
+auto make(std::size_t extra_scalars = 0) {
+  return nn::model<float>(nn::mlp<float>(16, hidden, 10, nn::hidden_activation::relu), extra_scalars);
 }
 }  // namespace
 
@@ -36,9 +36,9 @@ BOOST_AUTO_TEST_CASE(parameters_are_one_range_and_so_are_gradients) {
   BOOST_TEST(model.outputs() == 10U);
   BOOST_TEST(model.parameters().size() == 17U * 20 + 21 * 11 + 12 * 10);
   BOOST_TEST(model.gradients().size() == model.parameters().size());
-  BOOST_TEST(model.message().size() == model.gradients().size() + 2);
-  BOOST_TEST(model.gradients().data() == model.message().data());
-  BOOST_TEST(model.attached().data() == model.message().data() + model.gradients().size());
+  BOOST_TEST(model.gradient_buffer().size() == model.gradients().size() + 2);
+  BOOST_TEST(model.gradients().data() == model.gradient_buffer().data());
+  BOOST_TEST(model.extra_scalars().data() == model.gradient_buffer().data() + model.gradients().size());
 }
 
 BOOST_AUTO_TEST_CASE(weights_are_a_function_of_the_seed_and_of_the_right_size) {
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(a_step_does_not_allocate) {
   all.prefetch = true;
   for (auto const& settings : {plain, all}) {
     nn::replica replica(
-        nn::model<float>(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::tanh), nn::replica::attached), data,
+        nn::model<float>(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::tanh), nn::replica::extra_scalars), data,
         test, settings, 0, 1);
     long before = 0;
     for (std::size_t epoch = 0; epoch != 3; ++epoch) {

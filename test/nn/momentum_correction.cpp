@@ -53,7 +53,7 @@ nn::replica replica(auto& world, nn::settings const& s) {
   nn::set_threads(1);
   constexpr std::size_t hidden[] = {12};
   nn::model<float> model(nn::mlp<float>(images().training.features(), hidden, 10, nn::hidden_activation::relu),
-                         nn::replica::attached);
+                         nn::replica::extra_scalars);
   return {std::move(model), images().training, images().test, s, world.rank(), world.size()};
 }
 
@@ -87,7 +87,7 @@ end corrected(nn::settings s, double keep, bool masking, float clip = std::numer
   return trained(s, [&](auto& world) {
     nn::feedback const debt(nn::correction_of(s, masking));
     return nn::compressed(world, nn::sparse_sum(world, nn::top_k(keep), debt, nn::local_clipping(clip)),
-                          nn::replica::attached);
+                          nn::replica::extra_scalars);
   });
 }
 
@@ -150,14 +150,14 @@ BOOST_AUTO_TEST_CASE(a_momentum_that_is_not_kept_once_is_refused) {
   };
   auto const owing = [](nn::momentum_correction corrected) {
     return [corrected](auto& world) {
-      return nn::compressed(world, nn::sparse_sum(world, nn::top_k(1), nn::feedback(corrected)), nn::replica::attached);
+      return nn::compressed(world, nn::sparse_sum(world, nn::top_k(1), nn::feedback(corrected)), nn::replica::extra_scalars);
     };
   };
   BOOST_TEST(refused(owing({s.momentum})));  // momentum on each rank and in the optimizer
   s.momentum_corrected = true;
   BOOST_TEST(refused([](auto& world) { return nn::synchronous(world, tutti::direct{}); }));
   BOOST_TEST(
-      refused([](auto& world) { return nn::compressed(world, nn::quantised_sum(world), nn::replica::attached); }));
+      refused([](auto& world) { return nn::compressed(world, nn::quantised_sum(world), nn::replica::extra_scalars); }));
   BOOST_TEST(refused(owing({})));
   BOOST_TEST(refused(owing({s.momentum / 2})));
   BOOST_TEST(!refused(owing(nn::correction_of(s))));

@@ -49,11 +49,11 @@ class step : public tutti::nn::training_step {
       : all_(all), by_(by), gradients_(std::move(gradients)), rate_(rate) {}
 
   [[nodiscard]] std::span<float> parameters() override { return all_; }
-  [[nodiscard]] std::span<float> message() override { return gradients_; }
+  [[nodiscard]] std::span<float> gradient_buffer() override { return gradients_; }
   [[nodiscard]] std::size_t samples() const override { return 1; }
   [[nodiscard]] float learning_rate() const override { return rate_; }
   void update() override { by_.step(all_, std::span(gradients_).first(::parameters), rate_); }
-  void update_alone() override { update(); }
+  void update_local() override { update(); }
 
  private:
   weights& all_;
@@ -98,16 +98,16 @@ outcome train(conditions const& c, Make make) {
         rank_type const me = world.rank();
         weights mine = drawn(me, parameters);  // replaced by rank 0's
         tutti::nn::sgd<float> optimizer(parameters, 0, decay);
-        ranks.share(mine);
+        ranks.broadcast(mine);
         for (unsigned s = 0; s < c.steps; ++s) {
           if (s != 0 && s == c.shared_anew) {
             mine = drawn(1000 + me, parameters);
-            ranks.share(mine);
+            ranks.broadcast(mine);
           }
           c.before(net, world.transport(), s);
           step one{mine, optimizer, drawn(s * 16 + me + 1, parameters + 2), 0.1F / static_cast<float>(s + 1)};
-          ranks.begin(one.message());
-          ranks.completed(0);
+          ranks.begin(one.gradient_buffer());
+          ranks.on_completion(0);
           (void)ranks.step(one);
         }
         return mine;

@@ -28,13 +28,13 @@ class keeper : public nn::gradient_listener {
  public:
   explicit keeper(std::span<T> numbers) : numbers_(numbers), kept_(numbers.size()), end_(numbers.size()) {}
 
-  void completed(std::size_t first) override {
+  void on_completion(std::size_t first) override {
     for (; end_ > first; --end_) {
       kept_[end_ - 1] = numbers_[end_ - 1];
     }
     positions_.insert(first);
   }
-  void completed(T const* first) { completed(static_cast<std::size_t>(first - numbers_.data())); }
+  void on_completion(T const* first) { on_completion(static_cast<std::size_t>(first - numbers_.data())); }
 
   /// True if all numbers were reported final, and none has changed since.
   [[nodiscard]] bool was_final() const { return end_ == 0 && std::ranges::equal(kept_, numbers_); }
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(every_layer_is_told_of_once_its_gradients_are_final) {
       auto const y = model.forward(in, {.training = true});
       std::copy_n(y.data(), y.size(), model.derivatives().data());
       std::ranges::fill(model.gradients(), -1e30);
-      keeper kept(model.message());
+      keeper kept(model.gradient_buffer());
       model.backward(in, nn::completion<double>(kept));
       BOOST_TEST(kept.was_final());
       for (auto const& layer : model.ranges()) {
@@ -97,16 +97,16 @@ BOOST_AUTO_TEST_CASE(a_batch_in_pieces_is_final_when_its_last_piece_is) {
       auto settings = laws::training_settings();
       settings.micro_batch = piece;
       nn::replica one(
-          nn::model<float>(nn::mlp<float>(784, laws::hidden, 10, nn::hidden_activation::relu), nn::replica::attached),
+          nn::model<float>(nn::mlp<float>(784, laws::hidden, 10, nn::hidden_activation::relu), nn::replica::extra_scalars),
           data.training, data.test, settings, size - 1, size);
       one.start(0);
       for (std::size_t b = 0; b != one.batches(); ++b) {
-        keeper kept(one.message());
+        keeper kept(one.gradient_buffer());
         one.gradient(b, kept);
         BOOST_TEST(kept.was_final(), size << " ranks, pieces of " << piece << ", batch " << b);
-        std::vector<float> const message(one.message().begin(), one.message().end());
+        std::vector<float> const message(one.gradient_buffer().begin(), one.gradient_buffer().end());
         one.gradient(b);
-        BOOST_TEST(std::ranges::equal(message, one.message()));
+        BOOST_TEST(std::ranges::equal(message, one.gradient_buffer()));
       }
     }
   }

@@ -26,11 +26,11 @@ namespace {
 std::vector<std::uint8_t> labels_of(std::size_t count) {
   nn::random_sequence random(5);
   std::vector<std::uint8_t> result(count);
-  std::ranges::generate(result, [&] { return static_cast<std::uint8_t>(random.below(10)); });
+  std::ranges::generate(result, [&] { return static_cast<std::uint8_t>(random.draw_below(10)); });
   return result;
 }
 
-constexpr std::array kinds{nn::ownership::shared, nn::ownership::iid, nn::ownership::labels};
+constexpr std::array kinds{nn::ownership::common, nn::ownership::iid, nn::ownership::labels};
 
 }  // namespace
 
@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(gradients_of_ranks_with_images_of_their_own_add_up_to_that_
     std::vector<double> sum;
     for (tutti::rank_type r = 0; r != 4; ++r) {
       nn::replica one(
-          nn::model<float>(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu), nn::replica::attached),
+          nn::model<float>(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu), nn::replica::extra_scalars),
           training, test, settings, r, 4);
       one.start(0);
       auto const message = one.gradient(0);

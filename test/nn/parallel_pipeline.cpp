@@ -47,7 +47,7 @@ bool obeys_the_laws(std::size_t stages, std::size_t micro_batches) {
         ++all[s].task;
         moved = true;
       }
-      if (all[s].forward - all[s].backward > Schedule::kept(stages, micro_batches, s)) {
+      if (all[s].forward - all[s].backward > Schedule::capacity(stages, micro_batches, s)) {
         return false;
       }
     }
@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(schedules_obey_their_laws) {
         BOOST_TEST(obeys_the_laws<nn::gpipe>(stages, micro_batches));
         BOOST_TEST(obeys_the_laws<nn::one_forward_one_backward>(stages, micro_batches));
         for (std::size_t s = 0; s != stages; ++s) {
-          BOOST_TEST(nn::one_forward_one_backward::kept(stages, micro_batches, s) <= stages - s);
+          BOOST_TEST(nn::one_forward_one_backward::capacity(stages, micro_batches, s) <= stages - s);
         }
       }
     }

@@ -56,7 +56,7 @@ template <class Convolution>
 result pass_through(Convolution& layer, std::vector<double> const& x, std::vector<double> dy) {
   result r{std::vector<double>(dy.size()), std::vector<double>(x.size()), std::vector<double>(layer.parameters(), 99)};
   auto parameters = numbers(layer.parameters(), 3);
-  nn::pass<double> const how{.training = true};
+  nn::batch_context<double> const how{.training = true};
   auto const in = nn::view<double const>(x.data(), samples, x.size() / samples);
   auto const y = nn::view(r.y.data(), samples, r.y.size() / samples);
   auto const slopes = nn::view(dy.data(), samples, dy.size() / samples);

@@ -39,7 +39,7 @@ std::vector<nn::replica> world(data const& d, tutti::rank_type size, std::size_t
   std::vector<nn::replica> result;
   for (tutti::rank_type r = 0; r != size; ++r) {
     result.emplace_back(
-        nn::model<float>(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu), nn::replica::attached),
+        nn::model<float>(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu), nn::replica::extra_scalars),
         d.training, d.test, settings, r, size);
   }
   return result;
@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(every_test_image_counts_once) {
   BOOST_TEST(whole.correct <= 45.0F);
   for (tutti::rank_type const size : {2U, 4U, 50U}) {
     auto many = world(d, size, 32);
-    nn::score<float> parts;
+    nn::batch_metrics<float> parts;
     for (auto& replica : many) {
       auto const part = replica.test();
       parts.loss += part.loss;
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(the_attached_numbers_are_loss_and_accuracy_of_the_batch) {
   auto one = world(d, 1, 150);
   one[0].start(0);
   auto const message = one[0].gradient(0);
-  auto const found = one[0].batch_score();
+  auto const found = one[0].metrics();
   BOOST_TEST(found.loss == message[message.size() - 2]);
   BOOST_TEST(found.correct == message[message.size() - 1]);
   BOOST_TEST(std::abs(found.loss - std::log(10.0F)) < 1.0F);  // nothing learned yet
@@ -237,7 +237,7 @@ BOOST_AUTO_TEST_CASE(divergence_is_said) {
   data const d;
   nn::settings settings;
   settings.rate = 1e30F;
-  nn::replica one(nn::model<float>(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu), nn::replica::attached),
+  nn::replica one(nn::model<float>(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu), nn::replica::extra_scalars),
                   d.training, d.test, settings, 0, 1);
   nn::local_only strategy;
   BOOST_CHECK_THROW(nn::train(one, strategy), nn::divergence_error);
@@ -254,7 +254,7 @@ BOOST_AUTO_TEST_CASE(settings_that_are_no_finite_numbers_are_refused) {
     all[6].decay = wrong;
     all[7].warm_up = wrong;
     for (nn::settings const& settings : all) {
-      nn::model<float> model(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu), nn::replica::attached);
+      nn::model<float> model(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu), nn::replica::extra_scalars);
       BOOST_CHECK_THROW(nn::replica(std::move(model), d.training, d.test, settings, 0, 1), tutti::precondition_error);
     }
   }
@@ -267,6 +267,6 @@ BOOST_AUTO_TEST_CASE(models_that_do_not_fit_are_refused) {
     BOOST_CHECK_THROW(nn::replica(std::move(model), d.training, d.test, settings, 0, 1), tutti::precondition_error);
   };
   refused(nn::model<float>(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu)));
-  refused(nn::model<float>(nn::mlp<float>(785, hidden, 10, nn::hidden_activation::relu), nn::replica::attached));
-  refused(nn::model<float>(nn::mlp<float>(784, hidden, 9, nn::hidden_activation::relu), nn::replica::attached));
+  refused(nn::model<float>(nn::mlp<float>(785, hidden, 10, nn::hidden_activation::relu), nn::replica::extra_scalars));
+  refused(nn::model<float>(nn::mlp<float>(784, hidden, 9, nn::hidden_activation::relu), nn::replica::extra_scalars));
 }

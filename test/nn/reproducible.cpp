@@ -51,7 +51,7 @@ nn::model<float> model_for(job const& what) {
   auto const& images = data().training;
   return nn::model<float>(what.convolution ? nn::lenet5<float>(images.shape, images.classes)
                                            : nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu),
-                          nn::replica::attached);
+                          nn::replica::extra_scalars);
 }
 
 /// Batches of 64 images, in micro-batches of 6: eight ranks have one or two, and the last batch of 22 has too few for

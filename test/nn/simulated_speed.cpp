@@ -33,13 +33,13 @@ BOOST_AUTO_TEST_CASE(a_slow_rank_releases_each_layer_late_and_has_the_same_bits)
   nn::settings const settings;
   auto const made = [&](double factor) {
     auto computes = nn::make_learner(
-        nn::model<float>(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu), nn::replica::attached),
+        nn::model<float>(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu), nn::replica::extra_scalars),
         settings);
     return nn::replica(nn::at_speed(std::move(computes), {.factor = factor}, settings.seed, 0), training, test,
                        settings, 0, 1);
   };
   struct : nn::gradient_listener {
-    void completed(std::size_t first) override {
+    void on_completion(std::size_t first) override {
       if (first < last) {
         at.push_back(tutti::steady_now());
         last = first;
@@ -80,9 +80,9 @@ BOOST_AUTO_TEST_CASE(what_is_slow_at_random_depends_on_seed_rank_and_step_and_li
 
 BOOST_AUTO_TEST_CASE(a_pretended_gradient_takes_its_time_and_releases_each_layer_at_its_share_of_it) {
   nn::dataset none{{3, 224, 224}, 1000, {}, std::vector<std::uint8_t>(64)};  // pixels are never read
-  nn::model<float> model(nn::vgg<float>(16, none.shape, none.classes), nn::replica::attached);
+  nn::model<float> model(nn::vgg<float>(16, none.shape, none.classes), nn::replica::extra_scalars);
   auto const sizes = model.ranges();
-  auto const products = model.products();
+  auto const products = model.multiply_adds();
   // Simonyan and Zisserman's network takes 15.5 thousand million multiply-adds; here biases count as weights.
   double const all = std::accumulate(products.begin(), products.end(), 0.0);
   BOOST_TEST(all > 15.4e9);
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(a_pretended_gradient_takes_its_time_and_releases_each_layer
                                {.factor = 2, .seconds_per_image = seconds / 2 / 16}, settings.seed, 1),
                   none, none, settings, 1, 2);
   struct : nn::gradient_listener {
-    void completed(std::size_t first) override {
+    void on_completion(std::size_t first) override {
       if (first < last) {
         at.emplace_back(first, static_cast<double>((tutti::steady_now() - begin).count()) * 1e-9);
         last = first;
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(a_pretended_gradient_takes_its_time_and_releases_each_layer
     std::vector<std::pair<std::size_t, double>> at;
     tutti::time_point begin{};
   } seen;
-  seen.last = one.message().size();
+  seen.last = one.gradient_buffer().size();
   one.start(0);
   seen.begin = tutti::steady_now();
   auto const message = one.gradient(0, seen);

@@ -49,7 +49,7 @@ inline nn::replica training_replica(tutti::rank_type rank, tutti::rank_type size
   nn::set_threads(1);
   auto const& data = training_data();
   return nn::replica(
-      nn::model<float>(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu), nn::replica::attached),
+      nn::model<float>(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu), nn::replica::extra_scalars),
       data.training, data.test, training_settings(), rank, size);
 }
 
@@ -59,11 +59,11 @@ class witness : public nn::strategy_adaptor {
  public:
   using strategy_adaptor::strategy_adaptor;
 
-  void share(std::span<float> weights) override {
+  void broadcast(std::span<float> weights) override {
     if (rank() != 0) {
       std::ranges::fill(weights, std::nanf(""));  // equal seeds must not hide a broadcast without effect
     }
-    strategy_adaptor::share(weights);
+    strategy_adaptor::broadcast(weights);
   }
   void begin(std::span<float> message) override {
     message_ = message;
@@ -71,15 +71,15 @@ class witness : public nn::strategy_adaptor {
     own_.resize(message.size());
     strategy_adaptor::begin(message);
   }
-  void completed(std::size_t first) override {
+  void on_completion(std::size_t first) override {
     // These numbers belong to the strategy from now on.
     std::copy(message_.begin() + static_cast<std::ptrdiff_t>(std::min(first, noted_)),
               message_.begin() + static_cast<std::ptrdiff_t>(noted_),
               own_.begin() + static_cast<std::ptrdiff_t>(std::min(first, noted_)));
     noted_ = std::min(first, noted_);
-    strategy_adaptor::completed(first);
+    strategy_adaptor::on_completion(first);
   }
-  nn::score_of step(nn::training_step& now) override {
+  nn::metrics_scope step(nn::training_step& now) override {
     auto const whose = strategy_adaptor::step(now);
     note(own_);
     note(message_);
@@ -153,7 +153,7 @@ std::vector<transcript> train_over(tutti::rank_type size, std::size_t bucket = 0
     return watched.words();
   });
   std::vector<transcript> all;
-  std::size_t const message = training_replica(0, 1).parameters().size() + nn::replica::attached;
+  std::size_t const message = training_replica(0, 1).parameters().size() + nn::replica::extra_scalars;
   for (auto& one : results) {
     BOOST_REQUIRE_MESSAGE(one.has_value(), one.failure().text);
     all.emplace_back(std::move(one).value(), message);

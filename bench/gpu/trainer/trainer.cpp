@@ -73,7 +73,7 @@ struct trained {
       return result;
     };
     if (world.rank() < hosts) {
-      return run(nn::replica(nn::model<float>(what.model(), nn::replica::attached), what.data.training, what.data.test,
+      return run(nn::replica(nn::model<float>(what.model(), nn::replica::extra_scalars), what.data.training, what.data.test,
                              what.settings, world.rank(), world.size()));
     }
     return run(nn::cuda::replica(nn::device_model{what.model(), numbers, 0}, what.data.training, what.data.test,
@@ -116,10 +116,10 @@ void compare(report& all, std::string const& name, task const& what, double poin
     nn::dataset set{{3, 32, 32}, 10, std::vector<std::uint8_t>(count * 3072), std::vector<std::uint8_t>(count)};
     nn::random_sequence random(seed);
     for (auto& x : set.pixels) {
-      x = static_cast<std::uint8_t>(random.below(256));
+      x = static_cast<std::uint8_t>(random.draw_below(256));
     }
     for (auto& x : set.labels) {
-      x = static_cast<std::uint8_t>(random.below(10));
+      x = static_cast<std::uint8_t>(random.draw_below(10));
     }
     return set;
   };

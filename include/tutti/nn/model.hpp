@@ -3,12 +3,12 @@
 
 #include <tutti/extend/expects.hpp>
 #include <tutti/nn/base/parameter_range.hpp>
-#include <tutti/nn/base/pass.hpp>
+#include <tutti/nn/base/batch_context.hpp>
 #include <tutti/nn/base/tensor.hpp>
 #include <tutti/nn/detail/layer/sequence.hpp>
 #include <tutti/nn/extend/layer_list.hpp>
 #include <tutti/nn/gradient_sizes.hpp>
-#include <tutti/nn/layer_products.hpp>
+#include <tutti/nn/layer_multiply_adds.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -31,10 +31,10 @@ class model {
   using value_type = T;
 
   /// @pre each layer's inputs are the outputs of the one before
-  explicit model(layer_list<T> layers, std::size_t attached = 0)
+  explicit model(layer_list<T> layers, std::size_t extra_scalars = 0)
       : layers_(std::move(layers)),
         parameters_(layers_.parameters()),
-        message_(parameters_.size() + attached),
+        message_(parameters_.size() + extra_scalars),
         statistics_(layers_.statistics()) {
     layers_.bind(parameters(), gradients(), statistics());
   }
@@ -59,9 +59,9 @@ class model {
   /// The derivative of the loss with respect to each parameter, in the order of the parameters.
   [[nodiscard]] std::span<T> gradients() noexcept { return std::span<T>(message_).first(parameters_.size()); }
   /// The extra scalars behind the gradients.
-  [[nodiscard]] std::span<T> attached() noexcept { return std::span<T>(message_).subspan(parameters_.size()); }
+  [[nodiscard]] std::span<T> extra_scalars() noexcept { return std::span<T>(message_).subspan(parameters_.size()); }
   /// The gradient buffer: the gradients and the extra scalars, in one range.
-  [[nodiscard]] std::span<T> message() noexcept { return message_; }
+  [[nodiscard]] std::span<T> gradient_buffer() noexcept { return message_; }
   /// The layers' statistics of this rank's batches, such as running means. They are part of a saved model.
   [[nodiscard]] std::span<T> statistics() noexcept { return statistics_; }
 
@@ -70,7 +70,7 @@ class model {
   [[nodiscard]] std::vector<parameter_range> ranges() const { return detail::gradient_ranges<T>(layers_.layers()); }
 
   /// The multiplications of each of these layers for an image.
-  [[nodiscard]] std::vector<double> products() const { return layer_products<T>(layers_.layers()); }
+  [[nodiscard]] std::vector<double> multiply_adds() const { return layer_multiply_adds<T>(layers_.layers()); }
 
   /// Draws random weights. Equal seeds give equal weights on every platform.
   void initialise(std::uint64_t seed) { layers_.draw(seed); }
@@ -86,13 +86,13 @@ class model {
 
   /// Computes the outputs for a batch. They are valid until the next call.
   /// @pre x has at least one row and inputs() columns
-  matrix_view<T> forward(matrix_view<T const> const& x, pass<T> const& how = {}) {
+  matrix_view<T> forward(matrix_view<T const> const& x, batch_context<T> const& context = {}) {
     expects(x.shape(0) > 0 && x.shape(1) == inputs(), "model: forward takes at least one row of ", inputs(),
             " numbers, not ", x.shape(0), " rows of ", x.shape(1));
     reserve(x.shape(0));
     batch_ = x.shape(0);
-    how_ = how;
-    layers_.forward(how_, x, first_rows(values_, batch_));
+    context_ = context;
+    layers_.forward(context_, x, first_rows(values_, batch_));
     return first_rows(values_, batch_);
   }
 
@@ -100,13 +100,13 @@ class model {
   [[nodiscard]] matrix_view<T> derivatives() { return first_rows(slopes_, batch_); }
 
   /// Computes the gradients of the loss from derivatives(), which are overwritten.
-  /// @param completed is called with the growing part of gradients() that is final, from the end to the beginning
+  /// @param on_completion is called with the growing part of gradients() that is final, from the end to the beginning
   /// @pre x is the batch of the last call of forward, in training
-  void backward(matrix_view<T const> const& x, completion<T> const& completed = {}) {
-    expects(x.shape(0) == batch_ && how_.training, "model: backward takes the batch of the last forward, of ", batch_,
-            " rows in training, not one of ", x.shape(0), how_.training ? "" : "; that forward was no training");
-    how_.completed = completed;
-    layers_.backward(how_, x, first_rows(values_, batch_), first_rows(slopes_, batch_), view<T>(nullptr, batch_, 0));
+  void backward(matrix_view<T const> const& x, completion<T> const& on_completion = {}) {
+    expects(x.shape(0) == batch_ && context_.training, "model: backward takes the batch of the last forward, of ", batch_,
+            " rows in training, not one of ", x.shape(0), context_.training ? "" : "; that forward was no training");
+    context_.on_completion = on_completion;
+    layers_.backward(context_, x, first_rows(values_, batch_), first_rows(slopes_, batch_), view<T>(nullptr, batch_, 0));
   }
 
  private:
@@ -116,7 +116,7 @@ class model {
   std::vector<T> statistics_;
   matrix<T> values_ = matrix<T>::from_shape({0, 0});  // outputs of the last layer
   matrix<T> slopes_ = matrix<T>::from_shape({0, 0});  // derivative of the loss with respect to values_
-  pass<T> how_;                                       // context of the last batch
+  batch_context<T> context_;                                       // context of the last batch
   std::size_t batch_ = 0;                             // rows of the last batch
 };
 

@@ -84,10 +84,10 @@ TUTTI_DECL void replica::set_rank(rank_type rank, rank_type size) {
   }
 }
 
-TUTTI_DECL void replica::place(training_place const& next) {
+TUTTI_DECL void replica::position(training_position const& next) {
   expects(next.epoch < settings_.epochs ? next.batch <= plan_.batches(next.epoch) : next.batch == 0, "replica: batch ",
           next.batch, " of epoch ", next.epoch, " is no place in a training of ", settings_.epochs, " epochs");
-  place_ = next;
+  position_ = next;
 }
 
 TUTTI_DECL void replica::start(std::size_t epoch) {
@@ -102,7 +102,7 @@ TUTTI_DECL std::span<float> replica::gradient(std::size_t b, gradient_listener& 
   float const scale = 1.0F / static_cast<float>(batches_.size(b));
   learner_->begin();
   if (samples == 0) {
-    learner_->nothing(listener);
+    learner_->clear_gradients(listener);
   }
   for (std::size_t done = 0; done != samples;) {
     auto const chosen = piece(b, done);
@@ -113,10 +113,10 @@ TUTTI_DECL std::span<float> replica::gradient(std::size_t b, gradient_listener& 
     learner_->gradient(images, {true, first_step_ + b, before, sum_}, scale, done == samples, listener);
   }
   statistics_images_ += learner_->reads_images() ? samples : 0;
-  return listener.is_on_device() ? std::span<float>() : learner_->message();
+  return listener.is_on_device() ? std::span<float>() : learner_->gradient_buffer();
 }
 
-TUTTI_DECL void replica::keep_own(std::size_t b) {
+TUTTI_DECL void replica::rescale_to_local_mean(std::size_t b) {
   learner_->multiply(static_cast<float>(batch_size(b)) / static_cast<float>(shard_size(b)));
 }
 
@@ -142,8 +142,8 @@ TUTTI_DECL void replica::prepare(std::size_t b, std::size_t done) {
   }
 }
 
-TUTTI_DECL score<float> replica::test(std::size_t which, std::size_t parts) {
-  return learner_->reads_images() ? test_.run(*learner_, which, parts) : score<float>{};
+TUTTI_DECL batch_metrics<float> replica::test(std::size_t which, std::size_t parts) {
+  return learner_->reads_images() ? test_.run(*learner_, which, parts) : batch_metrics<float>{};
 }
 
 }  // namespace tutti::nn

@@ -14,7 +14,7 @@
 namespace tutti::inline v0_1_0::nn {
 
 /// Watches a training. `step` is called after every step to which this rank contributed images, or whose loss is that
-/// of all ranks; `epoch` after every test. The optional `stepped(model)` is called on every rank after every step,
+/// of all ranks; `epoch` after every test. The optional `after_step(model)` is called on every rank after every step,
 /// with images or without, so it may be collective.
 template <class O>
 concept observer = requires(O& o, step_result const& step, epoch_result const& epoch, replica const& model) {
@@ -96,8 +96,8 @@ class observers_of final : public observers {
     if (scored) {
       to.step(done, model);
     }
-    if constexpr (requires { to.stepped(model); }) {
-      to.stepped(model);
+    if constexpr (requires { to.after_step(model); }) {
+      to.after_step(model);
     }
   }
 
@@ -115,7 +115,7 @@ TUTTI_DECL void train(replica& model, nn::strategy& ranks, observers& told);
 /// One step, in order:
 /// 1. `strategy::begin` receives the gradient buffer.
 /// 2. `replica::gradient` runs forward, the loss and backward on the rank's images, and passes final parts of the
-///    buffer to `strategy::completed`.
+///    buffer to `strategy::on_completion`.
 /// 3. `strategy::step` completes the exchange, and calls `update`, in which the optimizer updates the weights.
 /// 4. The observers are called.
 ///
@@ -126,7 +126,7 @@ TUTTI_DECL void train(replica& model, nn::strategy& ranks, observers& told);
 /// If replicas differ between steps, the test of an epoch uses the averaged weights; then ranks continue with
 /// their own. After the last epoch they keep the average.
 ///
-/// Cost: one `share` of the weights at the beginning, the strategy's cost in each step, one `unite` (weight
+/// Cost: one `broadcast` of the weights at the beginning, the strategy's cost in each step, one `average_weights` (weight
 /// averaging) and one small `sum` per epoch for the test and the times. Layers with statistics add one per epoch, and
 /// two per layer and step if these are synchronised over ranks. No allocation within a step except in observers.
 /// @pre synchronised statistics only where replicas stay equal

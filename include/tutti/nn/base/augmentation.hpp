@@ -36,8 +36,8 @@ struct crop_and_flip {
                   std::span<std::uint8_t> changed) const {
     expects(image.size() == shape.size() && changed.size() == shape.size(), "crop_and_flip: images of this shape have ",
             shape.size(), " bytes, not ", image.size(), " and ", changed.size());
-    std::uint32_t const down = random.below(2 * padding + 1);
-    std::uint32_t const right = random.below(2 * padding + 1);
+    std::uint32_t const down = random.draw_below(2 * padding + 1);
+    std::uint32_t const right = random.draw_below(2 * padding + 1);
     bool const flipped = flips && random.chance(50);
     // The columns that the piece shares with the image: `count`, from `to` in the piece, from `from` in the image.
     std::size_t const to = std::min<std::size_t>(right < padding ? padding - right : 0, shape.columns);

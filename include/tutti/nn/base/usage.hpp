@@ -39,9 +39,9 @@ struct usage {
   [[nodiscard]] TUTTI_DECL usage in_spans_of(double seconds) const;
 
   /// The usage as numbers for sending, without the role.
-  [[nodiscard]] TUTTI_DECL std::vector<double> packed() const;
-  /// The usage in the numbers of `packed`.
-  [[nodiscard]] static TUTTI_DECL usage unpacked(std::span<double const> numbers);
+  [[nodiscard]] TUTTI_DECL std::vector<double> to_numbers() const;
+  /// The usage in the numbers of `to_numbers`.
+  [[nodiscard]] static TUTTI_DECL usage from_numbers(std::span<double const> numbers);
 };
 
 /// Gives all ranks spans of one length, the longest.

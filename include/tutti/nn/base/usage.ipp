@@ -48,7 +48,7 @@ TUTTI_DECL usage usage::in_spans_of(double seconds) const {
   return result;
 }
 
-TUTTI_DECL std::vector<double> usage::packed() const {
+TUTTI_DECL std::vector<double> usage::to_numbers() const {
   std::vector<double> numbers{width, shift};
   for (auto const& one : bins) {
     numbers.insert(numbers.end(), {one.seconds, one.computing, one.updating, one.sent, one.received, one.messages_sent,
@@ -57,7 +57,7 @@ TUTTI_DECL std::vector<double> usage::packed() const {
   return numbers;
 }
 
-TUTTI_DECL usage usage::unpacked(std::span<double const> numbers) {
+TUTTI_DECL usage usage::from_numbers(std::span<double const> numbers) {
   constexpr std::size_t of_a_bin = 8;
   usage result{{}, numbers[0], {}, numbers[1]};
   for (auto rest = numbers.subspan(2); rest.size() >= of_a_bin; rest = rest.subspan(of_a_bin)) {

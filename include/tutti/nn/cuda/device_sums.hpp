@@ -28,7 +28,7 @@ class device_sums : public any_device_sums<typename Communicator::transport_type
   /// The rank of this process.
   [[nodiscard]] rank_type rank() const noexcept override { return all_.rank(); }
   [[nodiscard]] rank_type size() const noexcept override { return all_.size(); }
-  void share(std::span<float> numbers) override { all_.share(numbers); }
+  void broadcast(std::span<float> numbers) override { all_.broadcast(numbers); }
   void sum(std::span<float> numbers) override { all_.sum(numbers); }
   void enqueue(device_span<float> numbers, stream_type& in) override { sum_on_device_.enqueue(numbers, in); }
   void wait(stream_type& in) override { tutti::detail::device::stream_wait(all_.world(), in).run(); }

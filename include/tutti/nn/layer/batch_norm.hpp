@@ -77,10 +77,10 @@ class batch_norm final : public layer<T> {
     room_.resize((std::max)(room_.size(), 2 * runs * line()));
   }
 
-  void forward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> y) override {
+  void forward(batch_context<T> const& context, matrix_view<T const> const& x, matrix_view<T> y) override {
     std::size_t const channels = image_.channels;
-    if (how.training) {
-      measure(how, x);
+    if (context.training) {
+      measure(context, x);
     } else {
       for (std::size_t c = 0; c != channels; ++c) {
         mean()[c] = statistics_[c];
@@ -107,9 +107,9 @@ class batch_norm final : public layer<T> {
 
   /// Computes the gradients from dy, the derivative with respect to y, and dx, the one with respect to x, unless dx
   /// has no columns.
-  void backward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> const&, matrix_view<T> dy,
+  void backward(batch_context<T> const& context, matrix_view<T const> const& x, matrix_view<T> const&, matrix_view<T> dy,
                 matrix_view<T> dx) override {
-    expects(how.training, "batch_norm: call backward only after a forward in training, with pass::training set");
+    expects(context.training, "batch_norm: call backward only after a forward in training, with batch_context::training set");
     std::size_t const channels = image_.channels;
     // Sums of the derivatives with respect to the normalised values, and of their products with x - mean.
     auto const sums = std::span(sums_).first(2 * channels);
@@ -122,7 +122,7 @@ class batch_norm final : public layer<T> {
       if constexpr (!std::is_same_v<Activation, identity>) {
         // The activation's argument is computed again, which costs less than loading y from memory.
         for (std::size_t i = 0; i != count; ++i) {
-          slope[i] *= Activation::slope(Activation::value(in[i] * factor[i] + offset[i]));
+          slope[i] *= Activation::derivative(Activation::value(in[i] * factor[i] + offset[i]));
         }
       }
       for (std::size_t i = 0; i != count; ++i) {
@@ -138,7 +138,7 @@ class batch_norm final : public layer<T> {
       // The layer is the first of its model on every rank, so no rank waits for the sum.
       return;
     }
-    how.sum(sums);
+    context.sum(sums);
     T* const moment = lines_.data() + 3 * line();
     T* const mean_slope = moment + line();
     for (std::size_t c = 0; c != channels; ++c) {
@@ -187,7 +187,7 @@ class batch_norm final : public layer<T> {
 
   /// Computes mean and spread of the batch, from differences to the running mean: sums of the values themselves would
   /// lose as many digits as a large mean takes.
-  void measure(pass<T> const& how, matrix_view<T const> const& x) {
+  void measure(batch_context<T> const& context, matrix_view<T const> const& x) {
     std::size_t const channels = image_.channels;
     T* const running = statistics_.data();
     std::copy_n(running, channels, mean());
@@ -202,7 +202,7 @@ class batch_norm final : public layer<T> {
     });
     std::size_t const lines = x.size() / channels;
     sums_.back() = static_cast<T>(lines);
-    how.sum(sums_);
+    context.sum(sums_);
     samples_ = sums_.back();
     for (std::size_t c = 0; c != channels; ++c) {
       T const difference = sums_[c] / samples_;

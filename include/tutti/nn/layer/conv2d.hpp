@@ -50,7 +50,7 @@ class conv2d final : public layer<T> {
     return {of_.groups, of_.fan_in(), of_.group_outputs()};
   }
   [[nodiscard]] geometry::variant geometry() const override {
-    return {geometry::convolution{of_.input, of_.output, of_.over, of_.groups, bias_ != 0, Activation::kind}};
+    return {geometry::convolution{of_.input, of_.output, of_.filter_window, of_.groups, bias_ != 0, Activation::kind}};
   }
 
   /// Binds the vectors: the weights, a matrix for each group, then the biases.
@@ -72,7 +72,7 @@ class conv2d final : public layer<T> {
 
   void reserve(std::size_t rows) override { kernel_.reserve(rows); }
 
-  void forward(pass<T> const&, matrix_view<T const> const& x, matrix_view<T> y) override {
+  void forward(batch_context<T> const&, matrix_view<T const> const& x, matrix_view<T> y) override {
     kernel_.forward(x.shape(0), x.data(), parameters_.data(), y.data());
     if (bias_ != 0) {
       detail::add_bias<Activation>(y.data(), x.shape(0) * of_.pixels(), bias_, parameters_.data() + of_.weights());
@@ -83,18 +83,18 @@ class conv2d final : public layer<T> {
 
   /// Computes the gradients from dy, the derivative with respect to y, and dx, the one with respect to x, unless dx
   /// has no columns.
-  void backward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> const& y, matrix_view<T> dy,
+  void backward(batch_context<T> const& context, matrix_view<T const> const& x, matrix_view<T> const& y, matrix_view<T> dy,
                 matrix_view<T> dx) override {
     if (bias_ != 0) {
       detail::differentiate_bias<Activation>(y.data(), dy.data(), x.shape(0) * of_.pixels(), bias_,
                                              gradients_.data() + of_.weights());
     } else if constexpr (!std::is_same_v<Activation, identity>) {
       detail::elementwise(y.size(), [values = y.data(), slopes = dy.data()](std::size_t i) {
-        slopes[i] *= Activation::slope(values[i]);
+        slopes[i] *= Activation::derivative(values[i]);
       });
     }
     kernel_.differentiate_weights(x.shape(0), x.data(), dy.data(), gradients_.data());
-    how.completed(gradients_.data());
+    context.on_completion(gradients_.data());
     if (dx.shape(1) != 0) {
       kernel_.differentiate_input(x.shape(0), dy.data(), parameters_.data(), dx.data());
     }

@@ -36,9 +36,9 @@ class dropout final : public layer<T> {
   void initialise(random_sequence& random) noexcept override { key_ = random(); }
   void reserve(std::size_t rows) override { factors_.resize((std::max)(factors_.size(), rows * inputs_)); }
 
-  void forward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> y) override {
-    if (how.training) {
-      draw(how, x.shape(0));
+  void forward(batch_context<T> const& context, matrix_view<T const> const& x, matrix_view<T> y) override {
+    if (context.training) {
+      draw(context, x.shape(0));
       multiply(x.data(), y.data(), x.size());
     } else {
       std::copy_n(x.data(), x.size(), y.data());
@@ -46,7 +46,7 @@ class dropout final : public layer<T> {
   }
 
   /// Computes dx, the derivative with respect to x, from dy, the one with respect to y, unless dx has no columns.
-  void backward(pass<T> const&, matrix_view<T const> const&, matrix_view<T> const&, matrix_view<T> dy,
+  void backward(batch_context<T> const&, matrix_view<T const> const&, matrix_view<T> const&, matrix_view<T> dy,
                 matrix_view<T> dx) override {
     if (dx.shape(1) != 0) {
       multiply(dy.data(), dx.data(), dy.size());
@@ -61,12 +61,12 @@ class dropout final : public layer<T> {
     return static_cast<std::uint32_t>(probability * 4294967296.0);
   }
 
-  void draw(pass<T> const& how, std::size_t rows) {
+  void draw(batch_context<T> const& context, std::size_t rows) {
     T const kept = static_cast<T>(kept_);
-    std::uint64_t const key = random_sequence(key_, how.step)();
+    std::uint64_t const key = random_sequence(key_, context.step)();
     T* factor = factors_.data();
     for (std::size_t r = 0; r != rows; ++r) {
-      random_sequence random(key, how.first_row + r);
+      random_sequence random(key, context.first_row + r);
       for (std::size_t c = 0; c != inputs_; ++c) {
         *factor++ = random() >> 32U < limit_ ? T{0} : kept;
       }

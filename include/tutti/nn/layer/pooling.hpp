@@ -31,7 +31,7 @@ class average_pool final : public detail::pooling<T> {
   }
 
   /// Computes y from x, row by row.
-  void forward(pass<T> const&, matrix_view<T const> const& x, matrix_view<T> y) override {
+  void forward(batch_context<T> const&, matrix_view<T const> const& x, matrix_view<T> y) override {
     this->for_each_place(x.shape(0), [&](detail::place const& p) {
       T* const mean = y.data() + p.output;
       T const share = T{1} / static_cast<T>(p.pixels());
@@ -46,7 +46,7 @@ class average_pool final : public detail::pooling<T> {
   }
 
   /// Computes dx, the derivative with respect to x, from dy, the one with respect to y, unless dx has no columns.
-  void backward(pass<T> const&, matrix_view<T const> const&, matrix_view<T> const&, matrix_view<T> dy,
+  void backward(batch_context<T> const&, matrix_view<T const> const&, matrix_view<T> const&, matrix_view<T> dy,
                 matrix_view<T> dx) override {
     this->differentiate(dy, dx, [&](detail::place const& p) {
       T const* const slope = dy.data() + p.output;
@@ -82,7 +82,7 @@ class max_pool final : public detail::pooling<T> {
   void reserve(std::size_t rows) override { chosen_.resize((std::max)(chosen_.size(), rows * this->outputs())); }
 
   /// Computes y from x, row by row.
-  void forward(pass<T> const&, matrix_view<T const> const& x, matrix_view<T> y) override {
+  void forward(batch_context<T> const&, matrix_view<T const> const& x, matrix_view<T> y) override {
     auto const& in = this->input();
     this->for_each_place(x.shape(0), [in, from = x.data(), to = y.data(), at = chosen_.data()](detail::place const& p) {
       T const* const image = from + p.image;
@@ -99,7 +99,7 @@ class max_pool final : public detail::pooling<T> {
   }
 
   /// Computes dx, the derivative with respect to x, from dy, the one with respect to y, unless dx has no columns.
-  void backward(pass<T> const&, matrix_view<T const> const&, matrix_view<T> const&, matrix_view<T> dy,
+  void backward(batch_context<T> const&, matrix_view<T const> const&, matrix_view<T> const&, matrix_view<T> dy,
                 matrix_view<T> dx) override {
     this->differentiate(dy, dx, [&](detail::place const& p) {
       T const* const slope = dy.data() + p.output;

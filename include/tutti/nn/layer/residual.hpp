@@ -94,11 +94,11 @@ class residual final : public layer<T> {
     }
   }
 
-  void forward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> y) override {
+  void forward(batch_context<T> const& context, matrix_view<T const> const& x, matrix_view<T> y) override {
     std::size_t const rows = x.shape(0);
-    body_.forward(how, x, first_rows(long_way_, rows));
+    body_.forward(context, x, first_rows(long_way_, rows));
     if (shortcut_) {
-      shortcut_->forward(how, x, first_rows(short_way_, rows));
+      shortcut_->forward(context, x, first_rows(short_way_, rows));
     }
     T const* const other = shortcut_ ? short_way_.data() : x.data();
     detail::elementwise(y.size(), [=, body = long_way_.data(), to = y.data()](std::size_t i) {
@@ -108,21 +108,21 @@ class residual final : public layer<T> {
 
   /// Computes the gradients from dy, the derivative with respect to y, and dx, the one with respect to x, unless dx
   /// has no columns.
-  void backward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> const& y, matrix_view<T> dy,
+  void backward(batch_context<T> const& context, matrix_view<T const> const& x, matrix_view<T> const& y, matrix_view<T> dy,
                 matrix_view<T> dx) override {
     std::size_t const rows = x.shape(0);
     // A copy for the body, which may overwrite its derivatives; the shortcut needs them, too.
     detail::elementwise(y.size(), [values = y.data(), slopes = dy.data(), body = body_slopes_.data()](std::size_t i) {
-      slopes[i] *= relu::slope(values[i]);
+      slopes[i] *= relu::derivative(values[i]);
       body[i] = slopes[i];
     });
     T const* more = dy.data();
     if (shortcut_) {  // before the body, because its gradients are behind the body's
       auto const onward = dx.shape(1) == 0 ? dx : first_rows(inputs_slopes_, rows);
-      shortcut_->backward(how, x, first_rows(short_way_, rows), dy, onward);
+      shortcut_->backward(context, x, first_rows(short_way_, rows), dy, onward);
       more = inputs_slopes_.data();
     }
-    body_.backward(how, x, first_rows(long_way_, rows), first_rows(body_slopes_, rows), dx);
+    body_.backward(context, x, first_rows(long_way_, rows), first_rows(body_slopes_, rows), dx);
     detail::elementwise(dx.size(), [to = dx.data(), more](std::size_t i) { to[i] += more[i]; });
   }
 

@@ -68,7 +68,7 @@ class weight_norm final : public layer<T> {
 
   void reserve(std::size_t rows) override { inner_.front().reserve(rows); }
 
-  void forward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> y) override {
+  void forward(batch_context<T> const& context, matrix_view<T const> const& x, matrix_view<T> y) override {
     std::ranges::copy(parameters_.first(made_.size()), made_.begin());
     for_each_block([&](block const& b) {
       measure(b);
@@ -78,14 +78,14 @@ class weight_norm final : public layer<T> {
         }
       }
     });
-    inner_.front().forward(how, x, y);
+    inner_.front().forward(context, x, y);
   }
 
   /// Computes the gradients. With n = v / |v|: dg = dw n, dv = g / |v| (dw - dg n).
-  void backward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> const& y, matrix_view<T> dy,
+  void backward(batch_context<T> const& context, matrix_view<T const> const& x, matrix_view<T> const& y, matrix_view<T> dy,
                 matrix_view<T> dx) override {
-    pass<T> inside = how;
-    inside.completed = {};  // the layer's gradients are not yet those of the model
+    batch_context<T> inside = context;
+    inside.on_completion = {};  // the layer's gradients are not yet those of the model
     inner_.front().backward(inside, x, y, dy, dx);
     std::ranges::copy(slopes_, gradients_.begin());
     for_each_block([&](block const& b) {

@@ -61,17 +61,17 @@ class column_parallel_dense {
 
   /// @param x inputs of this rank's samples
   /// @param y outputs of all samples, with own().count columns
-  void forward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> y) {
+  void forward(batch_context<T> const& context, matrix_view<T const> const& x, matrix_view<T> y) {
     ranks_->gather(x, first_rows(x_, y.shape(0)));
-    part_.forward(how, read_only<T>(first_rows(x_, y.shape(0))), y);
+    part_.forward(context, read_only<T>(first_rows(x_, y.shape(0))), y);
   }
 
   /// @param dx derivatives of this rank's samples; not computed if it has no columns
-  void backward(pass<T> const& how, matrix_view<T> const& y, matrix_view<T> dy, matrix_view<T> dx) {
+  void backward(batch_context<T> const& context, matrix_view<T> const& y, matrix_view<T> dy, matrix_view<T> dx) {
     std::size_t const samples = y.shape(0);
     bool const wanted = dx.shape(1) != 0;
     auto whole = wanted ? first_rows(dx_, samples) : view<T>(nullptr, samples, 0);
-    part_.backward(how, read_only<T>(first_rows(x_, samples)), y, dy, whole);
+    part_.backward(context, read_only<T>(first_rows(x_, samples)), y, dy, whole);
     if (wanted) {
       ranks_->add_up(whole, dx);
     }

@@ -45,11 +45,11 @@ class pipeline {
         batch_(batch),
         micro_batches_(micro_batches),
         stage_(stage_of(world, layers, batch, micro_batches)),
-        inputs_(is_first() ? 0 : stage_.kept() + 1, matrix<T>::from_shape({rows(), stage_.inputs()})),
+        inputs_(is_first() ? 0 : stage_.capacity() + 1, matrix<T>::from_shape({rows(), stage_.inputs()})),
         slopes_in_(is_last() ? 0 : 2, matrix<T>::from_shape({rows(), stage_.outputs()})),
         slopes_out_(is_first() ? 0 : 2, matrix<T>::from_shape({rows(), stage_.inputs()})),
         values_come_(inputs_.size()),
-        values_go_(stage_.kept()),
+        values_go_(stage_.capacity()),
         slopes_come_(slopes_in_.size()),
         slopes_go_(slopes_out_.size()) {}
 
@@ -62,7 +62,7 @@ class pipeline {
     return {{0, is_first() ? batch_ : 0}, {0, is_first() ? stage_.inputs() : 0}};
   }
   /// The samples that this rank scores.
-  [[nodiscard]] range scored() const { return {0, is_last() ? batch_ : 0}; }
+  [[nodiscard]] range scored_samples() const { return {0, is_last() ? batch_ : 0}; }
 
   /// The parameters of this stage.
   [[nodiscard]] std::span<T> parameters() noexcept { return stage_.parameters(); }
@@ -73,20 +73,20 @@ class pipeline {
   void initialise(std::uint64_t seed) { stage_.initialise(seed); }
 
   /// Computes the gradients of the mean loss over the batch, and returns the score. Collective.
-  score<T> gradient(matrix_view<T const> const& images, std::span<std::uint8_t const> labels) {
+  batch_metrics<T> gradient(matrix_view<T const> const& images, std::span<std::uint8_t const> labels) {
     return run({.training = true}, images, labels);
   }
 
   /// Scores these images. Collective.
-  score<T> test(matrix_view<T const> const& images, std::span<std::uint8_t const> labels) {
+  batch_metrics<T> test(matrix_view<T const> const& images, std::span<std::uint8_t const> labels) {
     return run({}, images, labels);
   }
 
   /// The total time that this rank has waited for others and not computed.
-  [[nodiscard]] duration waited() const noexcept { return waited_; }
+  [[nodiscard]] duration waiting_time() const noexcept { return waiting_time_; }
 
   /// Makes progress on transfers; called by layers during backward.
-  void completed(T const*) { world_.poll(); }
+  void on_completion(T const*) { world_.poll(); }
 
  private:
   static detail::pipeline_stage<T> stage_of(Communicator& world, layer_list<T> const& layers, std::size_t batch,
@@ -103,27 +103,27 @@ class pipeline {
     for (std::size_t i = cuts[world.rank()]; i != cuts[world.rank() + 1]; ++i) {
       own.push_back(layers[i].clone());
     }
-    return {own, cuts[world.rank()], Schedule::kept(world.size(), micro_batches, world.rank()), batch / micro_batches};
+    return {own, cuts[world.rank()], Schedule::capacity(world.size(), micro_batches, world.rank()), batch / micro_batches};
   }
 
   [[nodiscard]] bool is_first() const noexcept { return world_.rank() == 0; }
   [[nodiscard]] bool is_last() const noexcept { return world_.rank() + 1 == world_.size(); }
   [[nodiscard]] std::size_t rows() const noexcept { return stage_.rows(); }
 
-  score<T> run(pass<T> how, matrix_view<T const> const& images, std::span<std::uint8_t const> labels) {
+  batch_metrics<T> run(batch_context<T> context, matrix_view<T const> const& images, std::span<std::uint8_t const> labels) {
     images_ = images.data();
     labels_ = labels;
     total_ = {};
-    how.completed = completion<T>(*this);
+    context.on_completion = completion<T>(*this);
     ask_for_values(0);
-    std::size_t const tasks = how.training ? 2 * micro_batches_ : micro_batches_;
+    std::size_t const tasks = context.training ? 2 * micro_batches_ : micro_batches_;
     for (std::size_t i = 0; i != tasks; ++i) {
       auto const task =
-          how.training ? Schedule::at(world_.size(), micro_batches_, world_.rank(), i) : pipeline_task{false, i};
+          context.training ? Schedule::at(world_.size(), micro_batches_, world_.rank(), i) : pipeline_task{false, i};
       if (task.backward) {
-        backward(how, task.micro_batch);
+        backward(context, task.micro_batch);
       } else {
-        forward(how, task.micro_batch);
+        forward(context, task.micro_batch);
       }
     }
     for (auto* const pending : {&values_go_, &slopes_go_}) {
@@ -134,27 +134,27 @@ class pipeline {
     return total_;
   }
 
-  void forward(pass<T> const& how, std::size_t m) {
+  void forward(batch_context<T> const& context, std::size_t m) {
     ask_for_values(m + 1);
-    if (how.training && m == 0) {
+    if (context.training && m == 0) {
       ask_for_slopes(0);
     }
     if (!is_first()) {
       wait(values_come_[m % inputs_.size()]);
     }
     if (!is_last()) {
-      wait(values_go_[m % stage_.kept()]);  // the previous values in this place have been sent
+      wait(values_go_[m % stage_.capacity()]);  // the previous values in this place have been sent
     }
-    stage_.forward(how, m, input(m));
+    stage_.forward(context, m, input(m));
     if (!is_last()) {
       auto const made = stage_.values(m);
-      values_go_[m % stage_.kept()] = send_.start(std::span<T const>(made.data(), made.size()), world_.rank() + 1);
-    } else if (!how.training) {
+      values_go_[m % stage_.capacity()] = send_.start(std::span<T const>(made.data(), made.size()), world_.rank() + 1);
+    } else if (!context.training) {
       add(softmax_cross_entropy::measure<T>(stage_.values(m), labels_of(m)));
     }
   }
 
-  void backward(pass<T> const& how, std::size_t m) {
+  void backward(batch_context<T> const& context, std::size_t m) {
     if (!is_first()) {
       wait(slopes_go_[m % 2]);
     }
@@ -162,11 +162,11 @@ class pipeline {
     if (is_last()) {
       add(softmax_cross_entropy::differentiate<T>(stage_.values(m), labels_of(m), T{1} / static_cast<T>(batch_),
                                                   stage_.derivatives()));
-      stage_.backward(how, m, input(m), stage_.derivatives(), dx);
+      stage_.backward(context, m, input(m), stage_.derivatives(), dx);
     } else {
       ask_for_slopes(m + 1);
       wait(slopes_come_[m % 2]);
-      stage_.backward(how, m, input(m), first_rows(slopes_in_[m % 2], rows()), dx);
+      stage_.backward(context, m, input(m), first_rows(slopes_in_[m % 2], rows()), dx);
     }
     if (!is_first()) {
       slopes_go_[m % 2] = send_.start(std::span<T const>(dx.data(), dx.size()), world_.rank() - 1);
@@ -194,7 +194,7 @@ class pipeline {
   [[nodiscard]] std::span<std::uint8_t const> labels_of(std::size_t m) const {
     return labels_.subspan(m * rows(), rows());
   }
-  void add(score<T> const& part) {
+  void add(batch_metrics<T> const& part) {
     total_.loss += part.loss;
     total_.correct += part.correct;
   }
@@ -203,7 +203,7 @@ class pipeline {
     if (one.valid()) {
       time_point const before = steady_now();
       one.wait();
-      waited_ += steady_now() - before;
+      waiting_time_ += steady_now() - before;
     }
   }
 
@@ -220,8 +220,8 @@ class pipeline {
   std::vector<request> values_come_, values_go_, slopes_come_, slopes_go_;
   T const* images_ = nullptr;
   std::span<std::uint8_t const> labels_;
-  score<T> total_;
-  duration waited_{};
+  batch_metrics<T> total_;
+  duration waiting_time_{};
 };
 
 }  // namespace tutti::nn

@@ -63,7 +63,7 @@ class row_parallel_dense {
 
   /// @param x this rank's inputs of all samples
   /// @param y outputs of this rank's samples
-  void forward(pass<T> const&, matrix_view<T const> const& x, matrix_view<T> y) {
+  void forward(batch_context<T> const&, matrix_view<T const> const& x, matrix_view<T> y) {
     auto sums = first_rows(whole_, x.shape(0));
     detail::product<T>(x, detail::operand::as_is, weights(), detail::operand::as_is, sums);
     ranks_->add_up(sums, y);
@@ -72,7 +72,7 @@ class row_parallel_dense {
 
   /// @param x, dx this rank's inputs of all samples, and their derivatives
   /// @param y, dy outputs of this rank's samples, and their derivatives
-  void backward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> const& y, matrix_view<T> dy,
+  void backward(batch_context<T> const& context, matrix_view<T const> const& x, matrix_view<T> const& y, matrix_view<T> dy,
                 matrix_view<T> dx) {
     T* const bias = gradients_.data() + own_.count * outputs_;
     detail::differentiate_bias<Activation>(y.data(), dy.data(), y.shape(0), outputs_, bias);
@@ -81,7 +81,7 @@ class row_parallel_dense {
     detail::differentiate_bias<identity>(whole.data(), whole.data(), whole.shape(0), outputs_, bias);
     auto slopes = view<T>(gradients_.data(), own_.count, outputs_);
     detail::product<T>(x, detail::operand::transposed, read_only<T>(whole), detail::operand::as_is, slopes);
-    how.completed(gradients_.data());
+    context.on_completion(gradients_.data());
     if (dx.shape(1) != 0) {
       detail::product<T>(read_only<T>(whole), detail::operand::as_is, weights(), detail::operand::transposed, dx);
     }

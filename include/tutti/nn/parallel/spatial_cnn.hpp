@@ -94,7 +94,7 @@ class spatial_cnn {
     return {{0, batch_}, {rows_.first * image_.columns, rows_.count * image_.columns}};
   }
   /// The samples that this rank scores.
-  [[nodiscard]] range scored() const { return {rank_ * each_, each_}; }
+  [[nodiscard]] range scored_samples() const { return {rank_ * each_, each_}; }
 
   /// The parameters of this rank.
   [[nodiscard]] std::span<T> parameters() noexcept { return parameters_; }
@@ -112,22 +112,22 @@ class spatial_cnn {
   }
 
   /// Computes the gradients of the mean loss over the batch, and returns the score. Collective.
-  score<T> gradient(matrix_view<T const> const& images, std::span<std::uint8_t const> labels) {
-    pass<T> const how{.training = true};
-    forward(how, images);
+  batch_metrics<T> gradient(matrix_view<T const> const& images, std::span<std::uint8_t const> labels) {
+    batch_context<T> const context{.training = true};
+    forward(context, images);
     auto const result = softmax_cross_entropy::differentiate<T>(all(scores_), labels, T{1} / static_cast<T>(batch_),
                                                                 all(score_slopes_));
-    dense_.backward(how, values(3), all(scores_), all(score_slopes_), all(slopes_[3]));
-    second_pool_.backward(how, values(2), all(values_[3]), all(slopes_[3]), all(slopes_[2]));
-    second_.backward(how, all(values_[2]), all(slopes_[2]), all(slopes_[1]));
-    first_pool_.backward(how, values(0), all(values_[1]), all(slopes_[1]), all(slopes_[0]));
-    first_.backward(how, all(values_[0]), all(slopes_[0]), view<T>(nullptr, batch_, 0));
+    dense_.backward(context, values(3), all(scores_), all(score_slopes_), all(slopes_[3]));
+    second_pool_.backward(context, values(2), all(values_[3]), all(slopes_[3]), all(slopes_[2]));
+    second_.backward(context, all(values_[2]), all(slopes_[2]), all(slopes_[1]));
+    first_pool_.backward(context, values(0), all(values_[1]), all(slopes_[1]), all(slopes_[0]));
+    first_.backward(context, all(values_[0]), all(slopes_[0]), view<T>(nullptr, batch_, 0));
     add_up_(std::span(gradients_).first(first_.parameters() + second_.parameters()));
     return result;
   }
 
   /// Scores these images. Collective.
-  score<T> test(matrix_view<T const> const& images, std::span<std::uint8_t const> labels) {
+  batch_metrics<T> test(matrix_view<T const> const& images, std::span<std::uint8_t const> labels) {
     forward({}, images);
     return softmax_cross_entropy::measure<T>(all(scores_), labels);
   }
@@ -151,12 +151,12 @@ class spatial_cnn {
   [[nodiscard]] static matrix_view<T> all(matrix<T>& m) { return first_rows(m, m.shape(0)); }
   [[nodiscard]] matrix_view<T const> values(std::size_t i) { return read_only<T>(all(values_[i])); }
 
-  void forward(pass<T> const& how, matrix_view<T const> const& images) {
-    first_.forward(how, images, all(values_[0]));
-    first_pool_.forward(how, values(0), all(values_[1]));
-    second_.forward(how, values(1), all(values_[2]));
-    second_pool_.forward(how, values(2), all(values_[3]));
-    dense_.forward(how, values(3), all(scores_));
+  void forward(batch_context<T> const& context, matrix_view<T const> const& images) {
+    first_.forward(context, images, all(values_[0]));
+    first_pool_.forward(context, values(0), all(values_[1]));
+    second_.forward(context, values(1), all(values_[2]));
+    second_pool_.forward(context, values(2), all(values_[3]));
+    dense_.forward(context, values(3), all(scores_));
   }
 
   rank_type rank_;

@@ -39,7 +39,7 @@ class spatial_conv2d {
   /// @pre an odd side and a padding of half of it; each rank has at least as many rows as the padding
   spatial_conv2d(Communicator& world, image_shape const& image, range own, convolution const& what, std::size_t samples)
       : band_{image.channels, own.count, image.columns},
-        halo_(what.over.side / 2),
+        halo_(what.filter_window.side / 2),
         padded_{image.channels, own.count + 2 * halo_, image.columns + 2 * halo_},
         conv_(padded_, without_padding(what, own)),
         exchange_(world, samples * edge()),
@@ -63,7 +63,7 @@ class spatial_conv2d {
   void initialise(random_sequence& random) { conv_.initialise(random); }
 
   /// @param x, y this rank's bands of all samples
-  void forward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> y) {
+  void forward(batch_context<T> const& context, matrix_view<T const> const& x, matrix_view<T> y) {
     std::size_t const samples = x.shape(0);
     for (std::size_t n = 0; n != samples; ++n) {
       T const* const rows = x.data() + n * band_.size();
@@ -79,14 +79,14 @@ class spatial_conv2d {
       copy_rows(exchange_.from(halos::before).data() + n * edge(), halo_, padded_at(x_, n, 0));
       copy_rows(exchange_.from(halos::behind).data() + n * edge(), halo_, padded_at(x_, n, halo_ + band_.rows));
     }
-    conv_.forward(how, view<T const>(x_.data(), samples, padded_.size()), y);
+    conv_.forward(context, view<T const>(x_.data(), samples, padded_.size()), y);
   }
 
   /// @param dx derivatives of x; not computed if it has no columns
-  void backward(pass<T> const& how, matrix_view<T> const& y, matrix_view<T> dy, matrix_view<T> dx) {
+  void backward(batch_context<T> const& context, matrix_view<T> const& y, matrix_view<T> dy, matrix_view<T> dx) {
     std::size_t const samples = y.shape(0);
     bool const wanted = dx.shape(1) != 0;
-    conv_.backward(how, view<T const>(x_.data(), samples, padded_.size()), y, dy,
+    conv_.backward(context, view<T const>(x_.data(), samples, padded_.size()), y, dy,
                    view<T>(dx_.data(), samples, wanted ? padded_.size() : 0));
     if (!wanted) {
       return;
@@ -110,13 +110,13 @@ class spatial_conv2d {
  private:
   /// Removes the padding, because the halo replaces it; at the image's own edges the halo is zeros.
   static convolution without_padding(convolution what, range own) {
-    expects(what.over.side % 2 == 1 && what.over.padding == what.over.side / 2 && what.over.stride == 1,
+    expects(what.filter_window.side % 2 == 1 && what.filter_window.padding == what.filter_window.side / 2 && what.filter_window.stride == 1,
             "spatial_conv2d: the window must keep the size of images, with an odd side, stride 1 and a padding "
             "of half the side; not side ",
-            what.over.side, ", stride ", what.over.stride, " and padding ", what.over.padding);
-    expects(own.count >= what.over.padding && own.count > 0, "spatial_conv2d: a rank has ", own.count,
-            " rows, fewer than the ", what.over.padding, " that the window reaches over its edge; use fewer ranks");
-    what.over.padding = 0;
+            what.filter_window.side, ", stride ", what.filter_window.stride, " and padding ", what.filter_window.padding);
+    expects(own.count >= what.filter_window.padding && own.count > 0, "spatial_conv2d: a rank has ", own.count,
+            " rows, fewer than the ", what.filter_window.padding, " that the window reaches over its edge; use fewer ranks");
+    what.filter_window.padding = 0;
     return what;
   }
 

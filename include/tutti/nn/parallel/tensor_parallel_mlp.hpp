@@ -58,18 +58,18 @@ class dense_pair {
   }
 
   /// Computes y from x, row by row.
-  void forward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> y) {
-    first_.forward(how, x, first_rows(hidden_, hidden_.shape(0)));
-    second_.forward(how, read_only<T>(first_rows(hidden_, hidden_.shape(0))), y);
+  void forward(batch_context<T> const& context, matrix_view<T const> const& x, matrix_view<T> y) {
+    first_.forward(context, x, first_rows(hidden_, hidden_.shape(0)));
+    second_.forward(context, read_only<T>(first_rows(hidden_, hidden_.shape(0))), y);
   }
 
   /// Computes the gradients from dy, the derivative with respect to y, and dx, the one with respect to x, unless dx
   /// has no columns.
-  void backward(pass<T> const& how, matrix_view<T> const& y, matrix_view<T> dy, matrix_view<T> dx) {
+  void backward(batch_context<T> const& context, matrix_view<T> const& y, matrix_view<T> dy, matrix_view<T> dx) {
     auto hidden = first_rows(hidden_, hidden_.shape(0));
     auto slopes = first_rows(slopes_, slopes_.shape(0));
-    second_.backward(how, read_only<T>(hidden), y, dy, slopes);
-    first_.backward(how, hidden, slopes, dx);
+    second_.backward(context, read_only<T>(hidden), y, dy, slopes);
+    first_.backward(context, hidden, slopes, dx);
   }
 
  private:
@@ -130,10 +130,10 @@ class tensor_parallel_mlp {
 
   /// The part of the batch that this rank receives: images, and values of each.
   [[nodiscard]] batch_part images() const {
-    return {scored(), {0, pairs_.empty() ? last_->inputs() : pairs_.front().inputs()}};
+    return {scored_samples(), {0, pairs_.empty() ? last_->inputs() : pairs_.front().inputs()}};
   }
   /// The samples that this rank scores.
-  [[nodiscard]] range scored() const { return {ranks_.rank() * samples(), samples()}; }
+  [[nodiscard]] range scored_samples() const { return {ranks_.rank() * samples(), samples()}; }
 
   /// The parameters of this rank.
   [[nodiscard]] std::span<T> parameters() noexcept { return parameters_; }
@@ -147,20 +147,20 @@ class tensor_parallel_mlp {
   }
 
   /// Computes the gradients of the mean loss over the batch, and returns the score. Collective.
-  score<T> gradient(matrix_view<T const> const& images, std::span<std::uint8_t const> labels) {
-    pass<T> const how{.training = true};
-    forward(how, images);
-    score<T> const result = softmax_cross_entropy::differentiate<T>(all(values_.back()), labels,
+  batch_metrics<T> gradient(matrix_view<T const> const& images, std::span<std::uint8_t const> labels) {
+    batch_context<T> const context{.training = true};
+    forward(context, images);
+    batch_metrics<T> const result = softmax_cross_entropy::differentiate<T>(all(values_.back()), labels,
                                                                     T{1} / static_cast<T>(batch_), all(slopes_.back()));
-    last_->backward(how, all(values_.back()), all(slopes_.back()), slopes_before(pairs_.size()));
+    last_->backward(context, all(values_.back()), all(slopes_.back()), slopes_before(pairs_.size()));
     for (std::size_t i = pairs_.size(); i-- != 0;) {
-      pairs_[i].backward(how, all(values_[i]), all(slopes_[i]), slopes_before(i));
+      pairs_[i].backward(context, all(values_[i]), all(slopes_[i]), slopes_before(i));
     }
     return result;
   }
 
   /// Scores these images. Collective.
-  score<T> test(matrix_view<T const> const& images, std::span<std::uint8_t const> labels) {
+  batch_metrics<T> test(matrix_view<T const> const& images, std::span<std::uint8_t const> labels) {
     forward({}, images);
     return softmax_cross_entropy::measure<T>(all(values_.back()), labels);
   }
@@ -180,10 +180,10 @@ class tensor_parallel_mlp {
     f(*last_);
   }
 
-  void forward(pass<T> const& how, matrix_view<T const> const& images) {
+  void forward(batch_context<T> const& context, matrix_view<T const> const& images) {
     std::size_t i = 0;
     each([&](auto& pair) {
-      pair.forward(how, i == 0 ? images : read_only<T>(all(values_[i - 1])), all(values_[i]));
+      pair.forward(context, i == 0 ? images : read_only<T>(all(values_[i - 1])), all(values_[i]));
       ++i;
     });
   }

@@ -65,12 +65,12 @@ class batch_plan {
     return sum;
   }
   /// The position of a step: its epoch, which may be beyond the last one, and its batch.
-  struct place_of_step {
+  struct step_position {
     std::size_t epoch = 0;  ///< the epoch, from 0
     std::size_t batch = 0;  ///< the batch in the epoch, from 0
   };
   /// The position of a step of the training.
-  [[nodiscard]] place_of_step place(std::size_t step) const noexcept {
+  [[nodiscard]] step_position position(std::size_t step) const noexcept {
     std::size_t epoch = 0;
     for (; step >= batches(epoch); ++epoch) {
       step -= batches(epoch);

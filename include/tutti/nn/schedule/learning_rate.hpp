@@ -20,7 +20,7 @@ struct moment {
   double epoch = 0;       ///< number of completed epochs, plus the completed share of the current one
 
   /// The progress of the training: 0 at the first step, 1 at the last one.
-  [[nodiscard]] float way() const noexcept {
+  [[nodiscard]] float progress() const noexcept {
     return steps > 1 ? static_cast<float>(step) / static_cast<float>(steps - 1) : 0.0F;
   }
 };
@@ -45,7 +45,7 @@ struct linear_rate {
   float last;   ///< the rate of the last step
 
   /// The learning rate at a moment.
-  [[nodiscard]] float rate(moment const& now) const noexcept { return first + (last - first) * now.way(); }
+  [[nodiscard]] float rate(moment const& now) const noexcept { return first + (last - first) * now.progress(); }
 };
 
 /// A rate that follows half a cosine: slowly, fast, slowly. (Loshchilov, Hutter, "SGDR: stochastic gradient descent
@@ -56,7 +56,7 @@ struct cosine_rate {
 
   /// The learning rate at a moment.
   [[nodiscard]] float rate(moment const& now) const noexcept {
-    double const high = (1 + std::cos(std::numbers::pi * static_cast<double>(now.way()))) / 2;
+    double const high = (1 + std::cos(std::numbers::pi * static_cast<double>(now.progress()))) / 2;
     return static_cast<float>(static_cast<double>(last) +
                               (static_cast<double>(first) - static_cast<double>(last)) * high);
   }

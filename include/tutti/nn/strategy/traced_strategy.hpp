@@ -32,16 +32,16 @@ class traced_strategy : public strategy_adaptor {
     strategy_adaptor::begin(message);
     tell(event_kind::enter, "gradient");
   }
-  score_of step(training_step& step) override {
-    if (takes_part()) {
+  metrics_scope step(training_step& step) override {
+    if (participates()) {
       tell(event_kind::leave, "gradient");
     }
     traced_step recorded(*this, step);
     return strategy_adaptor::step(recorded);
   }
   /// Begins the test; the sum of its scores ends it.
-  void unite(std::span<float> weights) override {
-    strategy_adaptor::unite(weights);
+  void average_weights(std::span<float> weights) override {
+    strategy_adaptor::average_weights(weights);
     tests_ = true;
     tell(event_kind::enter, "test");
   }
@@ -56,9 +56,9 @@ class traced_strategy : public strategy_adaptor {
       step_adaptor::update();
       to_.tell(event_kind::leave, "update");
     }
-    void update_alone() override {
+    void update_local() override {
       to_.tell(event_kind::enter, "update");
-      step_adaptor::update_alone();
+      step_adaptor::update_local();
       to_.tell(event_kind::leave, "update");
     }
 

@@ -35,7 +35,7 @@ class stack {
   /// Adds a convolution without bias, and batch normalisation.
   template <class Activation>
   stack& add_normalised(std::size_t channels, window const& over) {
-    add<conv2d<T>>(convolution{.channels = channels, .over = over, .bias = false});
+    add<conv2d<T>>(convolution{.channels = channels, .filter_window = over, .bias = false});
     return add<batch_norm<T, Activation>>();
   }
 

@@ -217,7 +217,7 @@ class batch_on_device {
   Math& math_;
   on_device<Math> parameters_, gradients_, statistics_;
   numbers_there<Math> x_, y_, dy_, dx_, tested_;
-  tutti::nn::pass<float> how_;
+  tutti::nn::batch_context<float> how_;
   std::pair<std::size_t, std::size_t> counts_;
 };
 
@@ -255,7 +255,7 @@ void check_layer(Math& math, std::string const& name, nn::layer_list<float> laye
     BOOST_TEST(relative_error(found.statistics, host.statistics) <= most);
     BOOST_TEST(relative_error(found.tested, host.y) <= most);
     BOOST_TEST((again.run(l) == found), "the same batch gave other bits");
-    if (std::holds_alternative<geometry::dropout>(l.one) && math.numbers() == precision::float32) {
+    if (std::holds_alternative<geometry::dropout>(l.description) && math.numbers() == precision::float32) {
       BOOST_TEST(same_bits(found.y, y));
     }
   }
@@ -268,10 +268,10 @@ void check_layers(Math& math) {
     auto const check = [&](std::string const& name, nn::layer_list<float> layer) {
       check_layer(math, name + " of " + std::to_string(channels) + " channels", std::move(layer));
     };
-    check("conv2d", nn::conv2d<float>(image, {.channels = 8, .over = {3}}));
-    check("conv2d, padded", nn::conv2d<float, nn::relu>(image, {.channels = 16, .over = {3, 1, 1}}));
-    check("conv2d, strides", nn::conv2d<float, nn::sigmoid>(image, {.channels = 3, .over = {3, 2, 2}}));
-    check("conv2d, without biases", nn::conv2d<float, nn::tanh>(image, {.channels = 8, .over = {1}, .bias = false}));
+    check("conv2d", nn::conv2d<float>(image, {.channels = 8, .filter_window = {3}}));
+    check("conv2d, padded", nn::conv2d<float, nn::relu>(image, {.channels = 16, .filter_window = {3, 1, 1}}));
+    check("conv2d, strides", nn::conv2d<float, nn::sigmoid>(image, {.channels = 3, .filter_window = {3, 2, 2}}));
+    check("conv2d, without biases", nn::conv2d<float, nn::tanh>(image, {.channels = 8, .filter_window = {1}, .bias = false}));
     check("max_pool", nn::max_pool<float>(image, {2, 2}));
     check("max_pool, overlapping", nn::max_pool<float>(image, {3, 2, 1}));
     check("average_pool", nn::average_pool<float>(image, {3, 2, 1}));
@@ -282,7 +282,7 @@ void check_layers(Math& math) {
     check("dropout", nn::dropout<float>(10 * channels, 0.4));
   }
   nn::image_shape const image{8, 5, 6};
-  check_layer(math, "conv2d, groups", nn::conv2d<float, nn::tanh>(image, {.channels = 8, .over = {3}, .groups = 2}));
+  check_layer(math, "conv2d, groups", nn::conv2d<float, nn::tanh>(image, {.channels = 8, .filter_window = {3}, .groups = 2}));
   check_layer(math, "channels_last, many", nn::channels_last<float>(nn::image_shape{40, 7, 9}));
   check_layer(math, "dense", nn::dense<float>(30, 10));
   check_layer(math, "dense, relu", nn::dense<float, nn::relu>(64, 32));
@@ -290,7 +290,7 @@ void check_layers(Math& math) {
   check_layer(math, "dense, sigmoid", nn::dense<float, nn::sigmoid>(6, 700));
   check_layer(math, "weight_norm, dense", nn::weight_norm<float>(nn::dense<float, nn::tanh>(60, 40)));
   check_layer(math, "weight_norm, conv2d",
-              nn::weight_norm<float>(nn::conv2d<float>(image, {.channels = 16, .over = {3, 1, 1}})));
+              nn::weight_norm<float>(nn::conv2d<float>(image, {.channels = 16, .filter_window = {3, 1, 1}})));
 }
 
 /// Checks single numbers, the loss, and optimizer steps.
@@ -365,7 +365,7 @@ void check_loss(Math& math) {
     std::vector<std::uint8_t> labels(rows);
     nn::random_sequence random(31);
     std::ranges::generate(
-        labels, [&, n = classes] { return static_cast<std::uint8_t>(random.below(static_cast<std::uint32_t>(n))); });
+        labels, [&, n = classes] { return static_cast<std::uint8_t>(random.draw_below(static_cast<std::uint32_t>(n))); });
     floats slopes(scores.size());
     auto const score = nn::softmax_cross_entropy::differentiate<float>(
         nn::view<float>(scores.data(), rows, classes), labels, 0.25F, nn::view<float>(slopes.data(), rows, classes));

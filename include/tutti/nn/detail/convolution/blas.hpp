@@ -103,7 +103,7 @@ class blas_convolution {
   /// f(nullptr, run) for every pixel beyond the edge.
   template <class Number, class F>
   void walk(Number* image, piece const& p, F const& f) {
-    auto const& [side, stride, padding] = of_.over;
+    auto const& [side, stride, padding] = of_.filter_window;
     std::size_t const channels = of_.group_inputs();
     T* run = piece_.data();
     for (std::size_t place = p.first; place != p.first + p.rows; ++place) {

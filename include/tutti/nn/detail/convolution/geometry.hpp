@@ -15,7 +15,7 @@ namespace tutti::inline v0_1_0::nn::detail::inline convolution {
 struct convolution_geometry {
   /// @pre the groups divide the channels of input and output
   constexpr convolution_geometry(image_shape const& image, nn::convolution const& what)
-      : input(image), output(what.over.over(image, what.channels)), over(what.over), groups(what.groups) {
+      : input(image), output(what.filter_window.filter_window(image, what.channels)), filter_window(what.filter_window), groups(what.groups) {
     expects(groups > 0 && what.channels > 0 && image.channels > 0 && image.channels % groups == 0 &&
                 what.channels % groups == 0,
             "convolution: the number of groups must divide the channels of input and output; there are ", groups,
@@ -24,13 +24,13 @@ struct convolution_geometry {
 
   image_shape input;
   image_shape output;
-  window over;
+  window filter_window;
   std::size_t groups;
 
   [[nodiscard]] constexpr std::size_t group_inputs() const noexcept { return input.channels / groups; }
   [[nodiscard]] constexpr std::size_t group_outputs() const noexcept { return output.channels / groups; }
   /// The number of rows of a group's matrix.
-  [[nodiscard]] constexpr std::size_t fan_in() const noexcept { return over.side * over.side * group_inputs(); }
+  [[nodiscard]] constexpr std::size_t fan_in() const noexcept { return filter_window.side * filter_window.side * group_inputs(); }
   /// The number of weights of all groups.
   [[nodiscard]] constexpr std::size_t weights() const noexcept { return groups * fan_in() * group_outputs(); }
   [[nodiscard]] constexpr std::size_t pixels() const noexcept { return output.rows * output.columns; }

@@ -149,7 +149,7 @@ class onednn_convolution {
   }
 
   [[nodiscard]] memory::dims weight_dims() const {
-    memory::dims result{dim(of_.group_outputs()), dim(of_.group_inputs()), dim(of_.over.side), dim(of_.over.side)};
+    memory::dims result{dim(of_.group_outputs()), dim(of_.group_inputs()), dim(of_.filter_window.side), dim(of_.filter_window.side)};
     if (of_.groups != 1) {
       result.insert(result.begin(), dim(of_.groups));
     }
@@ -162,15 +162,15 @@ class onednn_convolution {
   [[nodiscard]] memory::desc plain_weights() const {
     memory::dim const channel = dim(of_.group_outputs());
     memory::dim const pixel = channel * dim(of_.group_inputs());
-    memory::dims strides{1, channel, pixel * dim(of_.over.side), pixel};
+    memory::dims strides{1, channel, pixel * dim(of_.filter_window.side), pixel};
     if (of_.groups != 1) {
       strides.insert(strides.begin(), dim(of_.fan_in()) * channel);
     }
     return {weight_dims(), number, strides};
   }
 
-  [[nodiscard]] memory::dims stride() const { return {dim(of_.over.stride), dim(of_.over.stride)}; }
-  [[nodiscard]] memory::dims padding() const { return {dim(of_.over.padding), dim(of_.over.padding)}; }
+  [[nodiscard]] memory::dims stride() const { return {dim(of_.filter_window.stride), dim(of_.filter_window.stride)}; }
+  [[nodiscard]] memory::dims padding() const { return {dim(of_.filter_window.padding), dim(of_.filter_window.padding)}; }
 
   /// Sets user-provided scratch memory: the library's own would belong to the thread that made the kernel.
   static dnnl::primitive_attr attributes() {

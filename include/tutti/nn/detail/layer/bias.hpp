@@ -28,7 +28,7 @@ template <class Activation, class T>
 void differentiate_bias(T const* y, T* dy, std::size_t rows, std::size_t columns, T* bias) {
   auto const add = [](T const* value, T* slope, std::size_t count, T* sums) {
     for (std::size_t i = 0; i != count; ++i) {
-      slope[i] *= Activation::slope(value[i]);
+      slope[i] *= Activation::derivative(value[i]);
       sums[i] += slope[i];
     }
   };

@@ -53,7 +53,7 @@ class pooling : public nn::layer<T> {
  public:
   /// @pre the window fits into the padded image
   pooling(image_shape const& image, window const& over)
-      : input_(image), output_(over.over(image, image.channels)), down_(over), across_(over) {}
+      : input_(image), output_(over.output_shape(image, image.channels)), down_(over), across_(over) {}
   /// Constructs a pooling of the whole image, square or not.
   explicit pooling(image_shape const& image)
       : input_(image), output_{image.channels, 1, 1}, down_{image.rows}, across_{image.columns} {}

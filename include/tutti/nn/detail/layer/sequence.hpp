@@ -106,25 +106,25 @@ class sequence {
     }
   }
 
-  void forward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> y) {
+  void forward(batch_context<T> const& context, matrix_view<T const> const& x, matrix_view<T> y) {
     for (std::size_t i = 0; i != layers_.size(); ++i) {
-      layers_[i].forward(how, input_of(i, x), output_of(i, y));
+      layers_[i].forward(context, input_of(i, x), output_of(i, y));
     }
   }
 
-  void backward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> const& y, matrix_view<T> dy,
+  void backward(batch_context<T> const& context, matrix_view<T const> const& x, matrix_view<T> const& y, matrix_view<T> dy,
                 matrix_view<T> dx) {
     std::size_t const rows = x.shape(0);
     T const* first = gradients_.data() + gradients_.size();
     // Earlier layers have no parameters and need no derivatives.
     std::size_t const last = dx.shape(1) == 0 ? learning_ : 0;
     for (std::size_t i = layers_.size(); i-- != last;) {
-      layers_[i].backward(how, input_of(i, x), output_of(i, y), i == values_.size() ? dy : first_rows(slopes_[i], rows),
+      layers_[i].backward(context, input_of(i, x), output_of(i, y), i == values_.size() ? dy : first_rows(slopes_[i], rows),
                           i == 0      ? dx
                           : i == last ? view<T>(nullptr, rows, 0)
                                       : first_rows(slopes_[i - 1], rows));
       first -= layers_[i].parameters();
-      how.completed(first);
+      context.on_completion(first);
     }
   }
 

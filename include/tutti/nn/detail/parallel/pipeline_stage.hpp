@@ -42,7 +42,7 @@ class pipeline_stage {
 
   [[nodiscard]] std::size_t inputs() const { return places_.front().layers.inputs(); }
   [[nodiscard]] std::size_t outputs() const { return places_.front().layers.outputs(); }
-  [[nodiscard]] std::size_t kept() const noexcept { return places_.size(); }
+  [[nodiscard]] std::size_t capacity() const noexcept { return places_.size(); }
   [[nodiscard]] std::size_t rows() const noexcept { return rows_; }
 
   [[nodiscard]] std::span<T> parameters() noexcept { return parameters_; }
@@ -67,18 +67,18 @@ class pipeline_stage {
   /// The memory for the derivative of the loss with respect to the outputs of one micro-batch.
   [[nodiscard]] matrix_view<T> derivatives() { return first_rows(dy_, rows_); }
 
-  void forward(pass<T> how, std::size_t micro_batch, matrix_view<T const> const& x) {
-    how.first_row = micro_batch * rows_;
-    at(micro_batch).layers.forward(how, x, values(micro_batch));
+  void forward(batch_context<T> context, std::size_t micro_batch, matrix_view<T const> const& x) {
+    context.first_row = micro_batch * rows_;
+    at(micro_batch).layers.forward(context, x, values(micro_batch));
   }
 
   /// Adds the gradients of the micro-batch to the sum; the first micro-batch resets it.
   /// @param dy overwritten
   /// @param dx not computed if it has no columns
-  void backward(pass<T> how, std::size_t micro_batch, matrix_view<T const> const& x, matrix_view<T> dy,
+  void backward(batch_context<T> context, std::size_t micro_batch, matrix_view<T const> const& x, matrix_view<T> dy,
                 matrix_view<T> dx) {
-    how.first_row = micro_batch * rows_;
-    at(micro_batch).layers.backward(how, x, values(micro_batch), dy, dx);
+    context.first_row = micro_batch * rows_;
+    at(micro_batch).layers.backward(context, x, values(micro_batch), dy, dx);
     if (micro_batch == 0) {
       std::ranges::copy(gradients_, sum_.begin());
     } else {

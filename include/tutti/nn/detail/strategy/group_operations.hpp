@@ -28,7 +28,7 @@ class group_operations {
   [[nodiscard]] rank_type size() const noexcept { return world_.size(); }
 
   /// Broadcasts rank 0's numbers. Cost: one broadcast.
-  void share(std::span<float> numbers) { share_(numbers, 0); }
+  void broadcast(std::span<float> numbers) { share_(numbers, 0); }
   /// Sums numbers over all ranks. Cost: one allreduce.
   void sum(std::span<float> numbers) { sum_(numbers); }
   /// Starts `sum`.
@@ -44,7 +44,7 @@ class group_operations {
   }
 
   mutable Communicator world_;
-  broadcast<Communicator, sharing> share_;
+  tutti::broadcast<Communicator, sharing> share_;
   allreduce<Communicator, Topology, tutti::sum<float>> sum_;
 };
 

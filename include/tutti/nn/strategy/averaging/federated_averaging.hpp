@@ -54,15 +54,15 @@ class federated_averaging : public strategy {
   /// The number of this rank.
   [[nodiscard]] rank_type rank() const noexcept override { return local_.rank(); }
   [[nodiscard]] rank_type size() const noexcept override { return local_.size(); }
-  [[nodiscard]] bool equal() const noexcept override { return false; }
-  [[nodiscard]] bool takes_part() const noexcept override { return std::ranges::count(clients(), rank()) != 0; }
+  [[nodiscard]] bool has_equal_weights() const noexcept override { return false; }
+  [[nodiscard]] bool participates() const noexcept override { return std::ranges::count(clients(), rank()) != 0; }
   /// The clients of this round, unordered.
   [[nodiscard]] std::span<rank_type const> clients() const noexcept { return std::span(order_).first(clients_); }
 
-  void share(std::span<float> numbers) override { local_.share(numbers); }
+  void broadcast(std::span<float> numbers) override { local_.broadcast(numbers); }
   void sum(std::span<float> numbers) override { local_.sum(numbers); }
 
-  score_of step(training_step& step) override {
+  metrics_scope step(training_step& step) override {
     auto const scope = local_.step(step);
     if (local_.steps_apart() == 0) {
       ++round_;
@@ -70,10 +70,10 @@ class federated_averaging : public strategy {
     }
     return scope;
   }
-  void unite(std::span<float> weights) override { local_.unite(weights); }
-  void resume(std::span<float> weights) override { local_.resume(weights); }
+  void average_weights(std::span<float> weights) override { local_.average_weights(weights); }
+  void restore_weights(std::span<float> weights) override { local_.restore_weights(weights); }
 
-  [[nodiscard]] rank_memory remembers() const noexcept override { return rank_memory::replica; }
+  [[nodiscard]] rank_memory local_memory() const noexcept override { return rank_memory::replica; }
   void save(packer& to) override {
     to.number(round_);
     local_.save(to);
@@ -90,7 +90,7 @@ class federated_averaging : public strategy {
     std::iota(order_.begin(), order_.end(), rank_type{0});
     random_sequence random(~seed_, round_);  // differs from the sequences of weights and samples
     for (std::size_t i = 0; i != clients_; ++i) {
-      std::swap(order_[i], order_[i + random.below(static_cast<std::uint32_t>(order_.size() - i))]);
+      std::swap(order_[i], order_[i + random.draw_below(static_cast<std::uint32_t>(order_.size() - i))]);
     }
   }
 

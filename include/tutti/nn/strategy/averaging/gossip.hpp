@@ -59,26 +59,26 @@ class gossip : public strategy {
   /// The number of this rank.
   [[nodiscard]] rank_type rank() const noexcept override { return all_.rank(); }
   [[nodiscard]] rank_type size() const noexcept override { return all_.size(); }
-  [[nodiscard]] bool equal() const noexcept override { return false; }
+  [[nodiscard]] bool has_equal_weights() const noexcept override { return false; }
 
-  void share(std::span<float> numbers) override { all_.share(numbers); }
+  void broadcast(std::span<float> numbers) override { all_.broadcast(numbers); }
   void sum(std::span<float> numbers) override { all_.sum(numbers); }
   /// Makes progress on exchanges.
-  void completed(std::size_t /*first*/) override { all_.world().poll(); }
+  void on_completion(std::size_t /*first*/) override { all_.world().poll(); }
 
   /// @throws error if an exchange has failed
-  score_of step(training_step& step) override {
-    step.update_alone();
+  metrics_scope step(training_step& step) override {
+    step.update_local();
     auto const weights = step.parameters();
     while (settled_ != begun_ && (begun_ - settled_ == exchanges_.size() || oldest().arrived())) {
       settle(weights);
     }
     begin_exchange(weights);
-    return score_of::this_rank;
+    return metrics_scope::this_rank;
   }
 
   /// Settles all exchanges. Cost: one allreduce of the weights.
-  void unite(std::span<float> weights) override {
+  void average_weights(std::span<float> weights) override {
     while (settled_ != begun_) {
       settle(weights);
     }
@@ -89,9 +89,9 @@ class gossip : public strategy {
     all_.sum(weights);
     std::ranges::for_each(weights, [n = static_cast<float>(size())](float& weight) { weight /= n; });
   }
-  void resume(std::span<float> weights) override { std::ranges::copy(own_, weights.begin()); }
+  void restore_weights(std::span<float> weights) override { std::ranges::copy(own_, weights.begin()); }
 
-  [[nodiscard]] rank_memory remembers() const noexcept override { return rank_memory::replica; }
+  [[nodiscard]] rank_memory local_memory() const noexcept override { return rank_memory::replica; }
   /// Waits for the pending exchanges, and settles none.
   void save(packer& to) override {
     to.number(begun_).number(settled_);

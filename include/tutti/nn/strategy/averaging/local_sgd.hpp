@@ -38,44 +38,44 @@ class local_sgd : public strategy {
   /// The number of this rank.
   [[nodiscard]] rank_type rank() const noexcept override { return all_.rank(); }
   [[nodiscard]] rank_type size() const noexcept override { return all_.size(); }
-  [[nodiscard]] bool equal() const noexcept override { return every_ == 1; }
+  [[nodiscard]] bool has_equal_weights() const noexcept override { return every_ == 1; }
   /// The number of steps since the weights were last equal on all ranks.
   [[nodiscard]] std::size_t steps_apart() const noexcept { return steps_; }
 
-  void share(std::span<float> numbers) override {
-    all_.share(numbers);
+  void broadcast(std::span<float> numbers) override {
+    all_.broadcast(numbers);
     steps_ = 0;
     images_ = 0;
   }
   void sum(std::span<float> numbers) override { all_.sum(numbers); }
 
-  score_of step(training_step& step) override {
-    step.update_alone();
+  metrics_scope step(training_step& step) override {
+    step.update_local();
     images_ += step.samples();
     if (++steps_ != every_) {
-      return score_of::this_rank;
+      return metrics_scope::this_rank;
     }
     auto const weights = step.parameters();
-    bool const scored = average(weights, step.message().subspan(weights.size()), step.samples());
+    bool const scored = average(weights, step.gradient_buffer().subspan(weights.size()), step.samples());
     steps_ = 0;
     images_ = 0;
-    return scored ? score_of::all_ranks : score_of::this_rank;
+    return scored ? metrics_scope::all_ranks : metrics_scope::this_rank;
   }
 
   /// Cost: one allreduce of the weights, unless they are equal.
-  void unite(std::span<float> weights) override {
+  void average_weights(std::span<float> weights) override {
     if (steps_ != 0) {
       own_.assign(weights.begin(), weights.end());
       average(weights, {}, 0);
     }
   }
-  void resume(std::span<float> weights) override {
+  void restore_weights(std::span<float> weights) override {
     if (steps_ != 0) {
       std::ranges::copy(own_, weights.begin());
     }
   }
 
-  [[nodiscard]] rank_memory remembers() const noexcept override { return rank_memory::replica; }
+  [[nodiscard]] rank_memory local_memory() const noexcept override { return rank_memory::replica; }
   void save(packer& to) override { to.number(steps_).number(images_); }
   [[nodiscard]] bool load(unpacker& from, std::size_t /*weights*/) override {
     steps_ = from.number_as<std::size_t>();

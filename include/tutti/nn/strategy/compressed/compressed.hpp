@@ -28,39 +28,39 @@ concept lossy_sum =
 /// Synchronous training with compressed gradients: `Sum` is gathered or quantised. Nothing starts before all
 /// gradients are complete. The extra scalars are summed as floats, uncompressed.
 ///
-///     nn::compressed strategy(world, nn::sparse_sum(world, nn::top_k(0.01), nn::feedback()), nn::replica::attached);
+///     nn::compressed strategy(world, nn::sparse_sum(world, nn::top_k(0.01), nn::feedback()), nn::replica::extra_scalars);
 template <class Communicator, lossy_sum Sum>
 class compressed : public summing_strategy {
  public:
-  /// @param attached number of extra scalars at the end of the gradient buffer
-  compressed(Communicator& world, Sum sum, std::size_t attached)
+  /// @param extra_scalars number of extra scalars at the end of the gradient buffer
+  compressed(Communicator& world, Sum sum, std::size_t extra_scalars)
       : world_(world.alias()),
         share_(world, binary_tree{}),
         exact_(world, direct{}, tutti::sum<float>{}),
         sum_(std::move(sum)),
-        attached_(attached) {}
+        extra_scalars_(extra_scalars) {}
 
   /// The number of this rank.
   [[nodiscard]] rank_type rank() const noexcept override { return world_.rank(); }
   [[nodiscard]] rank_type size() const noexcept override { return world_.size(); }
 
-  void share(std::span<float> numbers) override { share_(numbers, 0); }
+  void broadcast(std::span<float> numbers) override { share_(numbers, 0); }
   void sum(std::span<float> numbers) override { exact_(numbers); }
 
   /// @pre the buffer outlives `finish`
   void begin(std::span<float> message) override {
-    expects(message.size() >= attached_, "compressed: a message of ", message.size(), " numbers is shorter than the ",
-            attached_, " attached ones");
+    expects(message.size() >= extra_scalars_, "compressed: a message of ", message.size(), " numbers is shorter than the ",
+            extra_scalars_, " attached ones");
     message_ = message;
   }
 
   /// @throws error like collectives
   void finish() override {
-    exact_(message_.last(attached_));
-    sum_.sum(message_.first(message_.size() - attached_));
+    exact_(message_.last(extra_scalars_));
+    sum_.sum(message_.first(message_.size() - extra_scalars_));
   }
 
-  [[nodiscard]] rank_memory remembers() const noexcept override { return rank_memory::strategy; }
+  [[nodiscard]] rank_memory local_memory() const noexcept override { return rank_memory::strategy; }
   [[nodiscard]] float momentum() const noexcept override {
     if constexpr (requires { sum_.momentum(); }) {
       return sum_.momentum();
@@ -73,10 +73,10 @@ class compressed : public summing_strategy {
 
  private:
   Communicator world_;
-  broadcast<Communicator, binary_tree> share_;
+  tutti::broadcast<Communicator, binary_tree> share_;
   allreduce<Communicator, direct, tutti::sum<float>> exact_;
   Sum sum_;
-  std::size_t attached_;
+  std::size_t extra_scalars_;
   std::span<float> message_;
 };
 

@@ -48,16 +48,16 @@ template <class Communicator, offers<op::allreduce> Topology>
 class fixed_point : public summing_strategy {
  public:
   /// @param bucket largest size of a bucket in bytes, equal on all ranks; 0: one bucket
-  /// @param attached number of extra scalars at the end of the gradient buffer
+  /// @param extra_scalars number of extra scalars at the end of the gradient buffer
   /// @pre the communicator outlives the strategy
   /// @throws precondition_error for a factor that fixed_point_sum refuses, and empty blocks
-  fixed_point(Communicator& world, Topology topology, fixed_point_scale scale, std::size_t bucket, std::size_t attached)
+  fixed_point(Communicator& world, Topology topology, fixed_point_scale scale, std::size_t bucket, std::size_t extra_scalars)
       : all_(world, topology),
         sum_(world, topology, fixed_point_sum{factor_of(scale), world.size()}),
         largest_(world, topology, max<float>{}),
         block_(block_of(scale)),
         bucket_(bucket),
-        attached_(attached) {}
+        extra_scalars_(extra_scalars) {}
 
   /// The number of this rank.
   [[nodiscard]] rank_type rank() const noexcept override { return all_.rank(); }
@@ -66,19 +66,19 @@ class fixed_point : public summing_strategy {
   [[nodiscard]] std::uint64_t const& overflows() const noexcept { return overflows_; }
 
   /// Cost: one broadcast.
-  void share(std::span<float> numbers) override { all_.share(numbers); }
+  void broadcast(std::span<float> numbers) override { all_.broadcast(numbers); }
   /// Sums floats. Cost: one allreduce.
   void sum(std::span<float> numbers) override { all_.sum(numbers); }
 
   /// Cost: no allocation from the second buffer of a size on.
   /// @pre the gradient buffer outlives `finish`, or the strategy
   void begin(std::span<float> message) override {
-    expects(message.size() >= attached_, "fixed_point: a message of ", message.size(), " numbers is shorter than the ",
-            attached_, " attached ones");
+    expects(message.size() >= extra_scalars_, "fixed_point: a message of ", message.size(), " numbers is shorter than the ",
+            extra_scalars_, " attached ones");
     maxima_under_way_.clear();  // requests of a failed step
     sums_under_way_.clear();
-    message_ = message.first(message.size() - attached_);
-    behind_ = message.last(attached_);
+    message_ = message.first(message.size() - extra_scalars_);
+    behind_ = message.last(extra_scalars_);
     complete_from_ = message.size();
     std::size_t const most = bucket_ == 0 ? message_.size() : bucket_ / sizeof(float);
     numbers_ = (std::max)(most, std::size_t{1});
@@ -93,7 +93,7 @@ class fixed_point : public summing_strategy {
 
   /// Starts the operations that are ready, and makes progress on pending ones.
   /// @pre follows `begin`
-  void completed(std::size_t first) override {
+  void on_completion(std::size_t first) override {
     complete_from_ = (std::min)(complete_from_, first);
     start(waiting::no);
     all_.world().poll();
@@ -207,7 +207,7 @@ class fixed_point : public summing_strategy {
   allreduce<Communicator, Topology, max<float>> largest_;
   std::size_t block_;  ///< numbers that share an exponent; 0: all share the factor
   std::size_t bucket_;
-  std::size_t attached_;
+  std::size_t extra_scalars_;
   std::span<float> message_;  // gradients in the gradient buffer
   std::span<float> behind_;   // extra scalars, until their sum is started
   std::size_t complete_from_ = 0;

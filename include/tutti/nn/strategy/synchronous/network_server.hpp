@@ -87,7 +87,7 @@ class network_server : public strategy {
   [[nodiscard]] rank_type size() const noexcept override { return all_.size(); }
 
   /// Cost: rank 0 stores the weights that the device lacks, the others pull all; two barriers.
-  void share(std::span<float> numbers) override {
+  void broadcast(std::span<float> numbers) override {
     if (size() == 1) {
       return;
     }
@@ -108,18 +108,18 @@ class network_server : public strategy {
   void sum(std::span<float> numbers) override { all_.sum(numbers); }
 
   /// @throws error; the weights are then unchanged
-  score_of step(training_step& step) override {
+  metrics_scope step(training_step& step) override {
     std::span<float> const weights = step.parameters();
     if (size() == 1) {
       step.update();
-      return score_of::all_ranks;
+      return metrics_scope::all_ranks;
     }
     if (!is_held_) {
       keep(weights);
       all_.world().transport().hold(weights_);
       is_held_ = true;
     }
-    std::span<float> const message = step.message();
+    std::span<float> const message = step.gradient_buffer();
     std::copy_n(message.begin(), weights.size(), next_.begin());
     push(step.learning_rate());
     all_.sum(message.subspan(weights.size()));
@@ -129,7 +129,7 @@ class network_server : public strategy {
     weights_.swap(next_);
     all_.world().transport().hold(weights_);
     std::copy_n(weights_.begin(), weights.size(), weights.begin());
-    return score_of::all_ranks;
+    return metrics_scope::all_ranks;
   }
 
  private:

@@ -41,7 +41,7 @@ class reproducible : public summing_strategy {
   [[nodiscard]] rank_type rank() const noexcept override { return world_.rank(); }
   [[nodiscard]] rank_type size() const noexcept override { return world_.size(); }
 
-  void share(std::span<float> numbers) override { plain_.share(numbers); }
+  void broadcast(std::span<float> numbers) override { plain_.broadcast(numbers); }
   /// Sums numbers that may depend on the number of ranks, such as times.
   void sum(std::span<float> numbers) override { plain_.sum(numbers); }
   /// Sums accumulators with bits that do not depend on the number of ranks.
@@ -60,7 +60,7 @@ class reproducible : public summing_strategy {
 
   /// Starts the buckets whose accumulators are complete, and makes progress on pending ones. Their part of the
   /// gradient buffer becomes the sums.
-  void completed(std::size_t first) override {
+  void on_completion(std::size_t first) override {
     while (waiting_ > first && waiting_ - (std::min)(waiting_, most_) >= first) {
       std::size_t const cut = waiting_ - (std::min)(waiting_, most_);
       std::size_t const count = waiting_ - cut;
@@ -74,7 +74,7 @@ class reproducible : public summing_strategy {
 
   /// Completes the sums in the gradient buffer.
   void finish() override {
-    completed(0);
+    on_completion(0);
     for (auto& one : under_way_) {
       one.wait();
     }

@@ -34,7 +34,7 @@ enum class bucket_progress { between_layers, by_thread };
 /// The gradients of a step may be divided into buckets, from the end to the beginning, which is the order of
 /// backward. Each bucket is sent as soon as it is complete, while earlier gradients are computed (Li et al., "PyTorch
 /// Distributed: Experiences on accelerating data parallel training", VLDB 2020, section 3.2). The first bucket is
-/// small, so that communication begins early. Without a thread, `completed` makes progress on buckets. Cuts depend
+/// small, so that communication begins early. Without a thread, `on_completion` makes progress on buckets. Cuts depend
 /// only on the sizes of the buffer and of a bucket, so all ranks start the same operations in the same order. Where
 /// the topology cuts vectors into blocks, buckets change the order of additions, and so the last bits of the sums,
 /// alike on all ranks.
@@ -51,15 +51,15 @@ class synchronous : public summing_strategy {
   static constexpr std::size_t first_bucket = std::size_t{64} * 1024;
 
   /// @param bucket largest size of a bucket in bytes, equal on all ranks; 0: one bucket
-  /// @param attached number of extra scalars at the end of the gradient buffer, which stay floats
+  /// @param extra_scalars number of extra scalars at the end of the gradient buffer, which stay floats
   /// @pre the communicator outlives the strategy; with a thread the strategy is its only user
   explicit synchronous(Communicator& world, Topology topology = {}, std::size_t bucket = 0,
                        bucket_progress how = bucket_progress::between_layers, Reduction reduction = {},
-                       std::size_t attached = 0)
+                       std::size_t extra_scalars = 0)
       : all_(world, topology),
         sum_gradients_(world, topology, reduction),
         bucket_(bucket),
-        attached_(narrows ? attached : 0) {
+        extra_scalars_(narrows ? extra_scalars : 0) {
     if (how == bucket_progress::by_thread) {
       helper_.emplace(world);
     }
@@ -70,9 +70,9 @@ class synchronous : public summing_strategy {
   [[nodiscard]] rank_type size() const noexcept override { return all_.size(); }
 
   /// Cost: one broadcast.
-  void share(std::span<float> numbers) override {
+  void broadcast(std::span<float> numbers) override {
     take_world();
-    all_.share(numbers);
+    all_.broadcast(numbers);
   }
 
   /// Cost: one allreduce.
@@ -87,10 +87,10 @@ class synchronous : public summing_strategy {
   void begin(std::span<float> message) override {
     take_world();
     under_way_.clear();  // requests of a failed step
-    expects(message.size() >= attached_, "synchronous: a message of ", message.size(), " numbers is shorter than the ",
-            attached_, " attached ones");
-    message_ = message.first(message.size() - attached_);
-    behind_ = message.last(attached_);
+    expects(message.size() >= extra_scalars_, "synchronous: a message of ", message.size(), " numbers is shorter than the ",
+            extra_scalars_, " attached ones");
+    message_ = message.first(message.size() - extra_scalars_);
+    behind_ = message.last(extra_scalars_);
     waiting_ = message_.size();
     under_way_.reserve(count() + 1);
     if constexpr (narrows) {
@@ -100,7 +100,7 @@ class synchronous : public summing_strategy {
 
   /// Starts the complete buckets, and makes progress on pending ones.
   /// @pre follows `begin`
-  void completed(std::size_t first) override {
+  void on_completion(std::size_t first) override {
     take_world();
     if (!behind_.empty() && first <= message_.size()) {
       under_way_.push_back(all_.start_sum(behind_));
@@ -121,7 +121,7 @@ class synchronous : public summing_strategy {
   /// Completes the sums in the gradient buffer.
   /// @throws error if a bucket's allreduce has failed; the buffer is then undefined
   void finish() override {
-    completed(0);
+    on_completion(0);
     take_world();
     for (auto& one : under_way_) {
       one.wait();
@@ -183,7 +183,7 @@ class synchronous : public summing_strategy {
   detail::group_operations<Communicator, Topology> all_;
   allreduce<Communicator, Topology, Reduction> sum_gradients_;
   std::size_t bucket_;
-  std::size_t attached_;
+  std::size_t extra_scalars_;
   std::span<float> message_;        // gradients in the gradient buffer
   std::span<float> behind_;         // extra scalars, until their sum is started
   std::vector<sent_type> narrow_;   // gradients in the type that is sent, if not floats

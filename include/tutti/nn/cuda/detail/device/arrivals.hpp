@@ -86,7 +86,7 @@ class arrivals {
     while (waiting_ != 0) {
       while (!math_.has_run(parts_[ready_].arrived)) {
         if (told_ != to_.size()) {
-          listener.completed(told_);
+          listener.on_completion(told_);
         }
         std::this_thread::yield();
       }
@@ -120,7 +120,7 @@ class arrivals {
     told_ = parts_[ready_].first;
     ++ready_;
     --waiting_;
-    listener.completed(told_);
+    listener.on_completion(told_);
   }
 
   M& math_;

@@ -56,12 +56,12 @@ class sequence final : public stage<M> {
       one->refresh();
     }
   }
-  void forward(pass<float> const& how, std::size_t rows, std::byte const* x, std::byte* y) override {
+  void forward(batch_context<float> const& how, std::size_t rows, std::byte const* x, std::byte* y) override {
     for (std::size_t i = 0; i != stages_.size(); ++i) {
       stages_[i]->forward(how, rows, i == 0 ? x : values_[i - 1].data(), i == values_.size() ? y : values_[i].data());
     }
   }
-  void backward(pass<float> const& how, std::size_t rows, std::byte const* x, std::byte const* y, std::byte* dy,
+  void backward(batch_context<float> const& how, std::size_t rows, std::byte const* x, std::byte const* y, std::byte* dy,
                 std::byte* dx) override {
     float const* first = behind_;
     // The first learning layer need not compute derivatives of its inputs.
@@ -73,7 +73,7 @@ class sequence final : public stage<M> {
                            : i == last ? nullptr
                                        : slopes_[(i - 1) % 2].data());
       first -= stages_[i]->of().parameters;
-      how.completed(first);
+      how.on_completion(first);
     }
   }
 
@@ -137,14 +137,14 @@ class residual_stage final : public stage<M> {
       shortcut_->refresh();
     }
   }
-  void forward(pass<float> const& how, std::size_t rows, std::byte const* x, std::byte* y) override {
+  void forward(batch_context<float> const& how, std::size_t rows, std::byte const* x, std::byte* y) override {
     body_->forward(how, rows, x, long_way_.data());
     if (shortcut_) {
       shortcut_->forward(how, rows, x, short_way_.data());
     }
     math_.add_rectified(rows * this->of().outputs, long_way_.data(), shortcut_ ? short_way_.data() : x, y);
   }
-  void backward(pass<float> const& how, std::size_t rows, std::byte const* x, std::byte const* y, std::byte* dy,
+  void backward(batch_context<float> const& how, std::size_t rows, std::byte const* x, std::byte const* y, std::byte* dy,
                 std::byte* dx) override {
     // The body may overwrite its derivatives, and the shortcut needs them too.
     math_.split_slopes(rows * this->of().outputs, y, dy, body_slopes_.data());
@@ -202,13 +202,13 @@ class weight_norm_stage final : public stage<M> {
     math_.normalise(l_, parameters_, made_.floats());
     inner_->refresh();
   }
-  void forward(pass<float> const& how, std::size_t rows, std::byte const* x, std::byte* y) override {
+  void forward(batch_context<float> const& how, std::size_t rows, std::byte const* x, std::byte* y) override {
     inner_->forward(how, rows, x, y);
   }
-  void backward(pass<float> const& how, std::size_t rows, std::byte const* x, std::byte const* y, std::byte* dy,
+  void backward(batch_context<float> const& how, std::size_t rows, std::byte const* x, std::byte const* y, std::byte* dy,
                 std::byte* dx) override {
-    pass<float> inside = how;
-    inside.completed = {};  // gradients of the inner layer are not gradients of the model
+    batch_context<float> inside = how;
+    inside.on_completion = {};  // gradients of the inner layer are not gradients of the model
     inner_->backward(inside, rows, x, y, dy, dx);
     math_.differentiate_norm(l_, parameters_, slopes_.floats(), gradients_);
   }

@@ -12,7 +12,7 @@
 #include <tutti/nn/data/image_source.hpp>
 #include <tutti/nn/detail/layer/sequence.hpp>
 #include <tutti/nn/gradient_sizes.hpp>
-#include <tutti/nn/loss/score.hpp>
+#include <tutti/nn/loss/batch_metrics.hpp>
 #include <tutti/nn/optimizer/make_optimizer.hpp>
 
 #include <algorithm>
@@ -80,14 +80,14 @@ class compute {
   [[nodiscard]] std::span<float> optimizer_state() {
     return follows_on_host_ ? host_optimizer_->state() : velocity_.write();
   }
-  [[nodiscard]] std::span<float> message() {
+  [[nodiscard]] std::span<float> gradient_buffer() {
     math_.finish(message_taken_);
     if (std::exchange(message_is_there_, false)) {
       fetch(mirror_, message_);
     }
     return mirror_.span();
   }
-  [[nodiscard]] score<float> attached_numbers() {
+  [[nodiscard]] batch_metrics<float> attached_numbers() {
     if (message_is_there_) {
       download_now(math_, score_.bytes(), reinterpret_cast<std::byte const*>(behind()), attached * sizeof(float));
       return {score_.span()[0], score_.span()[1]};
@@ -151,7 +151,7 @@ class compute {
     any_pieces_ = false;
   }
 
-  void gradient(image_batch const& images, pass<float> how, float share, bool last, gradient_listener& listener) {
+  void gradient(image_batch const& images, batch_context<float> how, float share, bool last, gradient_listener& listener) {
     std::size_t const rows = load(images, true);
     model_->forward(how, rows, x_.data(), y_.data());
     if (!last) {
@@ -167,7 +167,7 @@ class compute {
     }
     message_is_there_ = false;
     part_sender sender{*this, listener, static_cast<bool>(how.sum)};
-    how.completed = completion<float>(sender);
+    how.on_completion = completion<float>(sender);
     arrivals_.begin(message_.floats(), mirror_.span(), word());
     derive(how, rows, share);
     while (!arrivals_.tell_all(listener, false)) {
@@ -184,7 +184,7 @@ class compute {
 
   void update(float rate) {
     if (follows_on_host_) {
-      host_optimizer_->step(parameters_.write(), message().first(parameters_.size()), rate);
+      host_optimizer_->step(parameters_.write(), gradient_buffer().first(parameters_.size()), rate);
       return;
     }
     if (!message_is_there_) {
@@ -197,7 +197,7 @@ class compute {
     stale_ = true;
   }
 
-  [[nodiscard]] score<float> test(image_batch const& images) {
+  [[nodiscard]] batch_metrics<float> test(image_batch const& images) {
     std::size_t const rows = load(images, false);
     model_->forward({}, rows, x_.data(), y_.data());
     math_.softmax_cross_entropy(rows, layers_.outputs(), y_.data(), labels(), 1.0F, 0.0F, nullptr, result_.floats());
@@ -210,7 +210,7 @@ class compute {
   /// sums with other ranks meanwhile, it waits for each part: all ranks then start these sums and the parts'
   /// operations in one order.
   struct part_sender {
-    void completed(float const* gradient) {
+    void on_completion(float const* gradient) {
       auto const first =
           static_cast<std::size_t>(gradient - (owner.scales() ? owner.raw_.floats() : owner.message_.floats()));
       if (in_order ? owner.arrivals_.is_new(first) : owner.arrivals_.is_part(first)) {
@@ -228,10 +228,10 @@ class compute {
 
   /// Reports enqueued gradients, for sums on the device.
   struct part_teller {
-    void completed(float const* gradient) {
+    void on_completion(float const* gradient) {
       if (auto const first = static_cast<std::size_t>(gradient - owner.message_.floats()); first < end) {
         owner.finalise(first, std::exchange(end, first));
-        listener.enqueued(first);
+        listener.on_enqueue(first);
       }
     }
 
@@ -242,12 +242,12 @@ class compute {
 
   /// Computes the last micro-batch, for sums on the device. With a loss scale, the host first waits to learn of an
   /// overflow.
-  void enqueue(pass<float> how, std::size_t rows, float share, gradient_listener& listener) {
+  void enqueue(batch_context<float> how, std::size_t rows, float share, gradient_listener& listener) {
     message_is_there_ = true;
     std::size_t const numbers = parameters_.size() + attached;
     if (!scales()) {
       part_teller teller{*this, listener, numbers};
-      how.completed = completion<float>(teller);
+      how.on_completion = completion<float>(teller);
       derive(how, rows, share);
       return;
     }
@@ -260,7 +260,7 @@ class compute {
       scale_.good_step();
     }
     add_pieces(0, numbers);
-    listener.enqueued(0);
+    listener.on_enqueue(0);
   }
 
   [[nodiscard]] static bool has_velocity(nn::settings const& settings) noexcept {
@@ -299,7 +299,7 @@ class compute {
   }
 
   /// Computes the derivatives of the last batch, scaled if necessary.
-  void derive(pass<float> const& how, std::size_t rows, float share) {
+  void derive(batch_context<float> const& how, std::size_t rows, float share) {
     if (scales()) {
       math_.clear(overflow_.data(), sizeof(std::uint32_t));
     }

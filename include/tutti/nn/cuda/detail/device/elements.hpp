@@ -102,7 +102,7 @@ struct followed_at_once {
 class drops {
  public:
   constexpr drops(geometry::dropout const& l, std::uint64_t key, std::uint64_t row, std::uint64_t first)
-      : random_(key, row), limit_(l.limit), kept_(l.kept) {
+      : random_(key, row), limit_(l.limit), kept_(l.scale) {
     random_.discard(first);
   }
   constexpr float operator()() { return random_() >> 32U < limit_ ? 0.0F : kept_; }

@@ -5,7 +5,7 @@
 #include <tutti/nn/cuda/base/device_model.hpp>
 #include <tutti/nn/cuda/detail/device/compute.hpp>
 #include <tutti/nn/extend/learner.hpp>
-#include <tutti/nn/layer_products.hpp>
+#include <tutti/nn/layer_multiply_adds.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -33,16 +33,16 @@ class device_learner final : public learner {
   [[nodiscard]] std::vector<parameter_range> ranges() const override {
     return gradient_ranges<float>(device_.layers().layers());
   }
-  [[nodiscard]] std::vector<double> products() const override {
-    return layer_products<float>(device_.layers().layers());
+  [[nodiscard]] std::vector<double> multiply_adds() const override {
+    return layer_multiply_adds<float>(device_.layers().layers());
   }
   [[nodiscard]] std::span<float> parameters() override { return device_.parameters().write(); }
   [[nodiscard]] std::span<float const> parameters() const override { return device_.parameters().read(); }
-  [[nodiscard]] std::span<float> message() override { return device_.message(); }
+  [[nodiscard]] std::span<float> gradient_buffer() override { return device_.gradient_buffer(); }
   [[nodiscard]] any_device_message const* on_device() override {
     return &message_there_.emplace(device_.message_there());
   }
-  [[nodiscard]] score<float> attached() override { return device_.attached_numbers(); }
+  [[nodiscard]] batch_metrics<float> metrics() override { return device_.attached_numbers(); }
   [[nodiscard]] std::span<float> statistics() override { return device_.statistics().write(); }
   [[nodiscard]] std::span<float> optimizer_state() override { return device_.optimizer_state(); }
 
@@ -50,24 +50,24 @@ class device_learner final : public learner {
   void initialise(std::uint64_t seed) override { device_.initialise(seed); }
   void expect_pieces() override { device_.expect_pieces(); }
   void begin() override { device_.begin(); }
-  void gradient(image_batch const& images, pass<float> const& how, float scale, bool last,
+  void gradient(image_batch const& images, batch_context<float> const& how, float scale, bool last,
                 gradient_listener& listener) override {
     device_.gradient(images, how, scale, last, listener);
   }
-  void nothing(gradient_listener& listener) override {
+  void clear_gradients(gradient_listener& listener) override {
     if (listener.is_on_device()) {
       device_.clear();
-      listener.enqueued(0);
+      listener.on_enqueue(0);
     } else {
-      std::ranges::fill(device_.message(), 0.0F);
-      listener.completed(0);
+      std::ranges::fill(device_.gradient_buffer(), 0.0F);
+      listener.on_completion(0);
     }
   }
   void multiply(float factor) override {
-    std::ranges::for_each(device_.message(), [factor](float& number) { number *= factor; });
+    std::ranges::for_each(device_.gradient_buffer(), [factor](float& number) { number *= factor; });
   }
   void update(float rate) override { device_.update(rate); }
-  [[nodiscard]] score<float> test(image_batch const& images) override { return device_.test(images); }
+  [[nodiscard]] batch_metrics<float> test(image_batch const& images) override { return device_.test(images); }
 
  private:
   mutable compute<M> device_;  // mutable because reading parameters may copy them to the host

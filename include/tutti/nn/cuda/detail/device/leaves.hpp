@@ -41,14 +41,14 @@ class product_stage final : public stage<M> {
   }
   void reserve(std::size_t rows) override { math_.reserve(l_, rows); }
   void refresh() override { math_.take_weights(l_, weights_.parameters, kept_.data()); }
-  void forward(pass<float> const&, std::size_t rows, std::byte const* x, std::byte* y) override {
+  void forward(batch_context<float> const&, std::size_t rows, std::byte const* x, std::byte* y) override {
     math_.forward(l_, rows, weights_, x, y);
   }
-  void backward(pass<float> const& how, std::size_t rows, std::byte const* x, std::byte const* y, std::byte* dy,
+  void backward(batch_context<float> const& how, std::size_t rows, std::byte const* x, std::byte const* y, std::byte* dy,
                 std::byte* dx) override {
     math_.differentiate_sums(l_, rows, y, dy, gradients_);
     math_.differentiate_weights(l_, rows, x, dy, gradients_);
-    how.completed(gradients_);
+    how.on_completion(gradients_);
     if (dx != nullptr) {
       math_.differentiate_input(l_, rows, weights_, dy, dx);
     }
@@ -71,10 +71,10 @@ class pooling_stage final : public stage<M> {
     math_.reserve(l_, rows);
     kept_ = buffer<M>(math_, math_.kept_bytes(l_, rows));
   }
-  void forward(pass<float> const&, std::size_t rows, std::byte const* x, std::byte* y) override {
+  void forward(batch_context<float> const&, std::size_t rows, std::byte const* x, std::byte* y) override {
     math_.forward(l_, rows, x, y, kept_.data());
   }
-  void backward(pass<float> const&, std::size_t rows, std::byte const* x, std::byte const* y, std::byte* dy,
+  void backward(batch_context<float> const&, std::size_t rows, std::byte const* x, std::byte const* y, std::byte* dy,
                 std::byte* dx) override {
     if (dx != nullptr) {
       math_.backward(l_, rows, x, y, kept_.data(), dy, dx);
@@ -105,7 +105,7 @@ class norm_stage final : public stage<M> {
     statistics_ = statistics;
   }
   void reserve(std::size_t rows) override { math_.reserve(l_, rows); }
-  void forward(pass<float> const& how, std::size_t rows, std::byte const* x, std::byte* y) override {
+  void forward(batch_context<float> const& how, std::size_t rows, std::byte const* x, std::byte* y) override {
     if (!how.training) {
       math_.inference(l_, rows, x, parameters_, statistics_, y);
       return;
@@ -114,7 +114,7 @@ class norm_stage final : public stage<M> {
     exchange(how, numbers());
     math_.forward(l_, rows, x, parameters_, sums_.floats(), statistics_, kept_.floats(), y);
   }
-  void backward(pass<float> const& how, std::size_t rows, std::byte const* x, std::byte const*, std::byte* dy,
+  void backward(batch_context<float> const& how, std::size_t rows, std::byte const* x, std::byte const*, std::byte* dy,
                 std::byte* dx) override {
     math_.slopes(l_, rows, x, parameters_, kept_.floats(), dy, sums_.floats(), gradients_);
     if (dx != nullptr) {  // otherwise no rank waits for the sum
@@ -126,7 +126,7 @@ class norm_stage final : public stage<M> {
  private:
   [[nodiscard]] std::size_t numbers() const noexcept { return 2 * l_.image.channels + 1; }
 
-  void exchange(pass<float> const& how, std::size_t count) {
+  void exchange(batch_context<float> const& how, std::size_t count) {
     if (how.sum) {
       download_now(math_, exchanged_.bytes(), sums_.data(), count * sizeof(float));
       how.sum(exchanged_.span().first(count));
@@ -150,7 +150,7 @@ class dropout_stage final : public stage<M> {
   dropout_stage(M& math, geometry::dropout const& l) : stage<M>(extents_of(l)), math_(math), l_(l) {}
 
   void reserve(std::size_t) override {}
-  void forward(pass<float> const& how, std::size_t rows, std::byte const* x, std::byte* y) override {
+  void forward(batch_context<float> const& how, std::size_t rows, std::byte const* x, std::byte* y) override {
     if (how.training) {
       key_ = random_sequence(l_.key, how.step)();
       math_.drop(l_, rows, key_, how.first_row, x, y);
@@ -158,7 +158,7 @@ class dropout_stage final : public stage<M> {
       math_.copy(y, x, rows * l_.numbers * bytes_of(math_.numbers()));
     }
   }
-  void backward(pass<float> const& how, std::size_t rows, std::byte const*, std::byte const*, std::byte* dy,
+  void backward(batch_context<float> const& how, std::size_t rows, std::byte const*, std::byte const*, std::byte* dy,
                 std::byte* dx) override {
     if (dx != nullptr) {
       math_.drop(l_, rows, key_, how.first_row, dy, dx);
@@ -177,10 +177,10 @@ class order_stage final : public stage<M> {
   order_stage(M& math, geometry::channels_last const& l) : stage<M>(extents_of(l)), math_(math), l_(l) {}
 
   void reserve(std::size_t) override {}
-  void forward(pass<float> const&, std::size_t rows, std::byte const* x, std::byte* y) override {
+  void forward(batch_context<float> const&, std::size_t rows, std::byte const* x, std::byte* y) override {
     math_.forward(l_, rows, x, y);
   }
-  void backward(pass<float> const&, std::size_t rows, std::byte const*, std::byte const*, std::byte* dy,
+  void backward(batch_context<float> const&, std::size_t rows, std::byte const*, std::byte const*, std::byte* dy,
                 std::byte* dx) override {
     if (dx != nullptr) {
       math_.backward(l_, rows, dy, dx);

@@ -9,7 +9,7 @@
 #include <tutti/nn/layer/dense.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/strategy/synchronous/synchronous.hpp>
-#include <tutti/nn/survive.hpp>
+#include <tutti/nn/train_elastic.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/topology/ring.hpp>
@@ -137,7 +137,7 @@ class trainee {
       model_.emplace(nn::detail::device::replica<models::host_math>(nn::device_model{std::move(of)}, training, test,
                                                                     make_settings(), rank, size));
     } else {
-      model_.emplace(nn::model<float>(std::move(of), replica::attached), training, test, make_settings(), rank, size);
+      model_.emplace(nn::model<float>(std::move(of), replica::extra_scalars), training, test, make_settings(), rank, size);
     }
   }
   void note() {
@@ -166,7 +166,7 @@ std::vector<std::vector<std::uint32_t>> train(rank_type ranks, std::vector<death
   auto results = tutti::spawn<Transport>(ranks, [&](auto& world) {
     world.deadline(std::chrono::seconds(40));
     trainee<Transport> one(world.rank(), world.size(), what, deaths);
-    nn::survive(
+    nn::train_elastic(
         world, tutti::join_timeout, [&](auto& now) { one.train(now); },
         [&](auto& smaller, tutti::error const&) { one.rejoin(smaller); });
     return one.words();

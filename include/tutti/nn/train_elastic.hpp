@@ -15,7 +15,7 @@ namespace tutti::inline v0_1_0::nn {
 /// @throws error if the ranks disagree about what they do, which no shrink repairs; errors of
 /// `failure_detector::shrink`; other exceptions of train
 template <class Communicator, class Train, class Rejoin>
-void survive(Communicator& world, duration patience, Train&& train, Rejoin&& rejoin) {
+void train_elastic(Communicator& world, duration patience, Train&& train, Rejoin&& rejoin) {
   failure_detector detector(world, patience);
   error why(failure::none, {});
   auto const ends = [&](auto&& part) {

@@ -17,10 +17,10 @@ namespace tutti::inline v0_1_0::nn {
 /// long as the weights, so the traffic is that of a parameter server. Over a transport with a group (`udp_multicast`)
 /// they leave rank 0 once, for any number of ranks.
 template <class Communicator, offers<op::reduce> Collecting, offers<op::broadcast> Distributing>
-class central : public summing_strategy {
+class rank0_reduce : public summing_strategy {
  public:
   /// Constructs the strategy with the topologies that collect gradients and distribute sums.
-  central(Communicator& world, Collecting collecting, Distributing distributing)
+  rank0_reduce(Communicator& world, Collecting collecting, Distributing distributing)
       : world_(world.alias()), collect_(world, collecting, tutti::sum<float>{}), distribute_(world, distributing) {}
 
   /// The number of this rank.
@@ -28,7 +28,7 @@ class central : public summing_strategy {
   [[nodiscard]] rank_type size() const noexcept override { return world_.size(); }
 
   /// Cost: one broadcast.
-  void share(std::span<float> numbers) override { distribute_(numbers, 0); }
+  void broadcast(std::span<float> numbers) override { distribute_(numbers, 0); }
   /// Cost: one reduce and one broadcast.
   void sum(std::span<float> numbers) override {
     collect_(numbers, 0);
@@ -42,7 +42,7 @@ class central : public summing_strategy {
  private:
   mutable Communicator world_;
   reduce<Communicator, Collecting, tutti::sum<float>> collect_;
-  broadcast<Communicator, Distributing> distribute_;
+  tutti::broadcast<Communicator, Distributing> distribute_;
   std::span<float> message_;
 };
 
