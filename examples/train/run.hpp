@@ -99,7 +99,7 @@ std::vector<std::optional<rank_traffic>> traffic_of(Communicator& world, tutti::
   strategy.sum(bytes);
   std::vector<std::optional<rank_traffic>> all(world.size());
   for (std::size_t r = 0; r != all.size(); ++r) {
-    all[r] = {.sent = bytes[2 * r], .received = bytes[2 * r + 1]};
+    all[r] = {.bytes_sent = bytes[2 * r], .bytes_received = bytes[2 * r + 1]};
   }
   return all;
 }

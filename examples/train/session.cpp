@@ -138,7 +138,8 @@ std::string how_many_ranks(nn::history const& history, std::size_t now) {
   if (history.faults.empty()) {
     return std::to_string(now) + (now == 1 ? " rank" : " ranks");
   }
-  return std::to_string(history.faults.front().before) + " ranks, " + std::to_string(history.faults.back().ranks) +
+  return std::to_string(history.faults.front().ranks_before) + " ranks, " +
+         std::to_string(history.faults.back().ranks) +
          (history.faults.size() == 1 ? " after a fault" : " after faults");
 }
 
@@ -261,8 +262,8 @@ void session::shrink(nn::training_state const& from, tutti::rank_type rank, std:
   }
   for (std::size_t i = 0; i != history_.steps.size() && !own.empty(); ++i) {  // bytes stay this rank's own
     auto const& moved = own[std::min(i, own.size() - 1)];
-    history_.steps[i].sent = moved.sent;
-    history_.steps[i].received = moved.received;
+    history_.steps[i].bytes_sent = moved.bytes_sent;
+    history_.steps[i].bytes_received = moved.bytes_received;
   }
   before_ = static_cast<double>((tutti::steady_now() - began_).count()) * 1e-9;
   fault(0, before, names_.size());
@@ -288,8 +289,8 @@ void session::count(tutti::traffic_count const& bytes) {
   bytes_ = &bytes;
   steps_before_ = steps_done();
   nn::step_result const last = history_.steps.empty() ? nn::step_result{} : history_.steps.back();
-  sent_before_ = last.sent - static_cast<double>(bytes.outgoing().bytes);
-  received_before_ = last.received - static_cast<double>(bytes.incoming().bytes);
+  sent_before_ = last.bytes_sent - static_cast<double>(bytes.outgoing().bytes);
+  received_before_ = last.bytes_received - static_cast<double>(bytes.incoming().bytes);
 }
 
 void session::follow(nn::usage_trace& events) {
@@ -310,8 +311,8 @@ void session::step(nn::step_result const& done, nn::replica const& model) {
   auto shifted = done;
   shifted.seconds += before_;
   if (bytes_ != nullptr) {
-    shifted.sent = sent_before_ + static_cast<double>(bytes_->sent().bytes);
-    shifted.received = received_before_ + static_cast<double>(bytes_->received().bytes);
+    shifted.bytes_sent = sent_before_ + static_cast<double>(bytes_->sent().bytes);
+    shifted.bytes_received = received_before_ + static_cast<double>(bytes_->received().bytes);
   }
   history_.step(shifted, model);
   if (shown_) {
@@ -452,7 +453,7 @@ void session::finish(std::vector<std::optional<rank_traffic>> traffic) const {
   double sent = 0;
   std::size_t known = 0;
   for (auto const& one : traffic) {
-    sent += one ? one->sent : 0;
+    sent += one ? one->bytes_sent : 0;
     known += one ? 1U : 0U;
   }
   sent /= static_cast<double>(std::max<std::size_t>(known, 1));
@@ -537,8 +538,8 @@ void session::finish(std::vector<std::optional<rank_traffic>> traffic) const {
       report["weight_deviations"] = weight_deviations();
     }
     for (auto const& one : traffic) {
-      report["traffic"].push_back(one ? nlohmann::ordered_json{{"sent_bytes", one->sent},
-                                                               {"received_bytes", one->received},
+      report["traffic"].push_back(one ? nlohmann::ordered_json{{"sent_bytes", one->bytes_sent},
+                                                               {"received_bytes", one->bytes_received},
                                                                {"busy_s", one->busy},
                                                                {"waiting_s", one->waiting}}
                                       : nlohmann::ordered_json());

@@ -24,8 +24,8 @@
 
 /// Bytes and seconds of one rank.
 struct rank_traffic {
-  double sent = 0;
-  double received = 0;
+  double bytes_sent = 0;
+  double bytes_received = 0;
   double busy = 0;     ///< computing
   double waiting = 0;  ///< the rest of the time
 };

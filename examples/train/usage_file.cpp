@@ -30,8 +30,8 @@ std::string usage_text(std::vector<tutti::nn::usage> const& ranks, std::vector<t
     put("computing", [&](usage_bin const& b) { return share(b, b.computing); });
     put("updating", [&](usage_bin const& b) { return share(b, b.updating); });
     put("waiting", [&](usage_bin const& b) { return share(b, b.seconds - b.computing - b.updating); });
-    put("sent_bytes", [](usage_bin const& b) { return b.sent; });
-    put("received_bytes", [](usage_bin const& b) { return b.received; });
+    put("sent_bytes", [](usage_bin const& b) { return b.bytes_sent; });
+    put("received_bytes", [](usage_bin const& b) { return b.bytes_received; });
     put("sent_messages", [](usage_bin const& b) { return b.messages_sent; });
     put("received_messages", [](usage_bin const& b) { return b.messages_received; });
     put("resident_bytes", [](usage_bin const& b) { return b.resident; });

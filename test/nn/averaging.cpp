@@ -95,8 +95,8 @@ nn::replica normalised(tutti::rank_type rank, tutti::rank_type size, nn::setting
   layers.push_back(nn::batch_norm<float>(nn::image_shape{1, 28, 28}));
   layers.push_back(nn::dense<float, nn::relu>(784, 10));
   layers.push_back(nn::dense<float, nn::identity>(10, 10));
-  return nn::replica(nn::model<float>(std::move(layers), nn::replica::extra_scalars), data.training, data.test, settings,
-                     rank, size);
+  return nn::replica(nn::model<float>(std::move(layers), nn::replica::extra_scalars), data.training, data.test,
+                     settings, rank, size);
 }
 
 /// The losses of all steps, then the weights.

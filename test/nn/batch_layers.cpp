@@ -168,8 +168,10 @@ BOOST_AUTO_TEST_CASE(max_pool_hides_no_nan) {
 
 BOOST_AUTO_TEST_CASE(layers_that_cannot_be_are_refused) {
   using tutti::precondition_error;
-  BOOST_CHECK_THROW(nn::conv2d<float>({3, 4, 4}, {.channels = 4, .filter_window = {3}, .groups = 2}), precondition_error);
-  BOOST_CHECK_THROW(nn::conv2d<float>({4, 4, 4}, {.channels = 3, .filter_window = {3}, .groups = 2}), precondition_error);
+  BOOST_CHECK_THROW(nn::conv2d<float>({3, 4, 4}, {.channels = 4, .filter_window = {3}, .groups = 2}),
+                    precondition_error);
+  BOOST_CHECK_THROW(nn::conv2d<float>({4, 4, 4}, {.channels = 3, .filter_window = {3}, .groups = 2}),
+                    precondition_error);
   BOOST_CHECK_THROW(nn::conv2d<float>({1, 4, 4}, {.channels = 1, .filter_window = {5}}), precondition_error);
   BOOST_CHECK_THROW(nn::max_pool<float>({1, 4, 4}, {2, 0}), precondition_error);
   BOOST_CHECK_THROW(nn::max_pool<float>({1, 4, 4}, {2, 2, 2}), precondition_error);

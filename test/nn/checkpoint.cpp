@@ -92,8 +92,8 @@ nn::replica replica(tutti::rank_type rank, tutti::rank_type size, nn::settings c
   layers.push_back(nn::batch_norm<float>(nn::image_shape{1, 1, 12}));
   layers.push_back(nn::dropout<float>(12, 0.2F));
   layers.push_back(nn::dense<float, nn::identity>(12, 10));
-  return nn::replica(nn::model<float>(std::move(layers), nn::replica::extra_scalars), images().training, images().test, s,
-                     rank, size);
+  return nn::replica(nn::model<float>(std::move(layers), nn::replica::extra_scalars), images().training, images().test,
+                     s, rank, size);
 }
 
 nn::fingerprint print_of(nn::settings const& s) {

@@ -81,12 +81,12 @@ BOOST_AUTO_TEST_CASE(a_history_travels_with_every_number) {
   nn::history back;
   BOOST_REQUIRE(nn::decode(bytes, back));
   BOOST_TEST(back.steps[0].rate == 0.4F);
-  BOOST_TEST(back.steps[0].sent == 0.5);
-  BOOST_TEST(back.steps[0].received == 0.6);
+  BOOST_TEST(back.steps[0].bytes_sent == 0.5);
+  BOOST_TEST(back.steps[0].bytes_received == 0.6);
   BOOST_TEST(back.epochs[0].training_loss == 1.3);
   BOOST_TEST(back.epochs[0].ranks[1].update == 2.2);
   BOOST_TEST(back.faults[0].seconds == 2.3);
-  BOOST_TEST(back.faults[0].before == 5U);
+  BOOST_TEST(back.faults[0].ranks_before == 5U);
   BOOST_TEST(back.faults[0].ranks == 3U);
   BOOST_TEST(nn::encode(back) == bytes);
   BOOST_TEST(bytes.size() == nn::most_history_bytes(1, 1, 2, 1));

@@ -123,7 +123,8 @@ BOOST_AUTO_TEST_CASE(gradients_in_16_bits_are_rounded_there_and_back_whole_or_in
   for (tutti::rank_type const n : {1U, 3U}) {
     support::agree<tutti::loopback>(n, [](auto& world) {
       for (std::size_t const bucket : {0U, 1024U}) {
-        nn::synchronous strategy(world, tutti::direct{}, bucket, nn::bucket_progress::between_layers, once{}, extra_scalars);
+        nn::synchronous strategy(world, tutti::direct{}, bucket, nn::bucket_progress::between_layers, once{},
+                                 extra_scalars);
         for (std::size_t const length : {0U, 1U, 1021U, 40'003U}) {
           auto const all = sums(strategy, length, 2);
           if (!same_everywhere(world, all) || !attached_are_exact(all, length, world.size())) {
@@ -240,10 +241,11 @@ BOOST_AUTO_TEST_CASE(ranks_send_as_many_bytes_as_is_said) {
     };
     std::vector<std::uint64_t> sent;
     sent.push_back(sent_by(nn::synchronous(world, tutti::direct{})));
-    sent.push_back(
-        sent_by(nn::synchronous(world, tutti::direct{}, 0, nn::bucket_progress::between_layers, once{}, extra_scalars)));
+    sent.push_back(sent_by(
+        nn::synchronous(world, tutti::direct{}, 0, nn::bucket_progress::between_layers, once{}, extra_scalars)));
     sent.push_back(sent_by(nn::compressed(world, nn::quantised_sum(world), extra_scalars)));
-    sent.push_back(sent_by(nn::compressed(world, nn::sparse_sum(world, nn::top_k(0.01), nn::feedback()), extra_scalars)));
+    sent.push_back(
+        sent_by(nn::compressed(world, nn::sparse_sum(world, nn::top_k(0.01), nn::feedback()), extra_scalars)));
     return sent;
   });
   constexpr std::size_t most_attached = 6 * 4;  // sent by a rank that sums one of the two

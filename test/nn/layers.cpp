@@ -64,8 +64,8 @@ struct square final : nn::layer<T> {
   void forward(nn::batch_context<T> const&, nn::matrix_view<T const> const& x, nn::matrix_view<T> y) override {
     std::transform(x.data(), x.data() + x.size(), y.data(), [](T number) { return number * number; });
   }
-  void backward(nn::batch_context<T> const&, nn::matrix_view<T const> const& x, nn::matrix_view<T> const&, nn::matrix_view<T> dy,
-                nn::matrix_view<T> dx) override {
+  void backward(nn::batch_context<T> const&, nn::matrix_view<T const> const& x, nn::matrix_view<T> const&,
+                nn::matrix_view<T> dy, nn::matrix_view<T> dx) override {
     for (std::size_t i = 0; i != dx.size(); ++i) {
       dx.data()[i] = 2 * x.data()[i] * dy.data()[i];
     }
@@ -97,8 +97,8 @@ struct scale final : nn::layer<T> {
       y.data()[i] = weights_of_columns[i % columns] * x.data()[i];
     }
   }
-  void backward(nn::batch_context<T> const&, nn::matrix_view<T const> const& x, nn::matrix_view<T> const&, nn::matrix_view<T> dy,
-                nn::matrix_view<T> dx) override {
+  void backward(nn::batch_context<T> const&, nn::matrix_view<T const> const& x, nn::matrix_view<T> const&,
+                nn::matrix_view<T> dy, nn::matrix_view<T> dx) override {
     std::ranges::fill(slopes, T{0});
     for (std::size_t i = 0; i != x.size(); ++i) {
       slopes[i % columns] += x.data()[i] * dy.data()[i];
@@ -248,8 +248,9 @@ BOOST_AUTO_TEST_CASE(dense_layers) {
 }
 
 BOOST_AUTO_TEST_CASE(convolutions) {
-  check_layer("plain",
-              []<class T>(T) -> layer_list<T> { return conv2d<T>(image, {.channels = 3, .filter_window = {.side = 3}}); });
+  check_layer("plain", []<class T>(T) -> layer_list<T> {
+    return conv2d<T>(image, {.channels = 3, .filter_window = {.side = 3}});
+  });
   check_layer("padded", []<class T>(T) -> layer_list<T> {
     return conv2d<T>(image, {.channels = 3, .filter_window = {.side = 3, .padding = 2}});
   });

@@ -109,8 +109,8 @@ BOOST_AUTO_TEST_CASE(a_step_does_not_allocate) {
   all.prefetch = true;
   for (auto const& settings : {plain, all}) {
     nn::replica replica(
-        nn::model<float>(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::tanh), nn::replica::extra_scalars), data,
-        test, settings, 0, 1);
+        nn::model<float>(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::tanh), nn::replica::extra_scalars),
+        data, test, settings, 0, 1);
     long before = 0;
     for (std::size_t epoch = 0; epoch != 3; ++epoch) {
       before = epoch == 1 ? support::allocations.load() : before;  // oneDNN compiles kernels at their first calls

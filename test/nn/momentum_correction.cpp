@@ -150,7 +150,8 @@ BOOST_AUTO_TEST_CASE(a_momentum_that_is_not_kept_once_is_refused) {
   };
   auto const owing = [](nn::momentum_correction corrected) {
     return [corrected](auto& world) {
-      return nn::compressed(world, nn::sparse_sum(world, nn::top_k(1), nn::feedback(corrected)), nn::replica::extra_scalars);
+      return nn::compressed(world, nn::sparse_sum(world, nn::top_k(1), nn::feedback(corrected)),
+                            nn::replica::extra_scalars);
     };
   };
   BOOST_TEST(refused(owing({s.momentum})));  // momentum on each rank and in the optimizer

@@ -237,8 +237,9 @@ BOOST_AUTO_TEST_CASE(divergence_is_said) {
   data const d;
   nn::settings settings;
   settings.rate = 1e30F;
-  nn::replica one(nn::model<float>(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu), nn::replica::extra_scalars),
-                  d.training, d.test, settings, 0, 1);
+  nn::replica one(
+      nn::model<float>(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu), nn::replica::extra_scalars),
+      d.training, d.test, settings, 0, 1);
   nn::local_only strategy;
   BOOST_CHECK_THROW(nn::train(one, strategy), nn::divergence_error);
 }

@@ -210,8 +210,8 @@ BOOST_AUTO_TEST_CASE(pictures_of_short_and_long_trainings) {
 BOOST_AUTO_TEST_CASE(bytes_are_drawn_if_they_are_counted) {
   auto history = made_up(150);
   for (std::size_t i = 0; i != history.steps.size(); ++i) {
-    history.steps[i].sent = 3e6 * static_cast<double>(i + 1);
-    history.steps[i].received = 2e6 * static_cast<double>(i + 1);
+    history.steps[i].bytes_sent = 3e6 * static_cast<double>(i + 1);
+    history.steps[i].bytes_received = 2e6 * static_cast<double>(i + 1);
   }
   auto const svg = nn::plot_svg(history, {.title = "a title", .images = "rank 0's images", .bytes = "server 0"});
   BOOST_TEST(count(svg, "<polyline") == 7U);

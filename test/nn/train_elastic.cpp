@@ -137,7 +137,8 @@ class trainee {
       model_.emplace(nn::detail::device::replica<models::host_math>(nn::device_model{std::move(of)}, training, test,
                                                                     make_settings(), rank, size));
     } else {
-      model_.emplace(nn::model<float>(std::move(of), replica::extra_scalars), training, test, make_settings(), rank, size);
+      model_.emplace(nn::model<float>(std::move(of), replica::extra_scalars), training, test, make_settings(), rank,
+                     size);
     }
   }
   void note() {

@@ -53,8 +53,8 @@ void check_sum(nn::usage const& one, int count) {
   BOOST_TEST(std::abs(all.seconds - 0.01 * count) < 1e-6);
   BOOST_TEST(std::abs(all.computing - 0.006 * count) < 1e-6);
   BOOST_TEST(std::abs(all.updating - 0.001 * count) < 1e-6);
-  BOOST_TEST(std::abs(all.sent - 100 * count) < 1e-6);
-  BOOST_TEST(std::abs(all.received - 100 * count) < 1e-6);
+  BOOST_TEST(std::abs(all.bytes_sent - 100 * count) < 1e-6);
+  BOOST_TEST(std::abs(all.bytes_received - 100 * count) < 1e-6);
   BOOST_TEST(std::abs(all.messages_sent - count) < 1e-6);
   BOOST_TEST(std::abs(all.messages_received - count) < 1e-6);
 }
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(spans_are_where_things_happened) {
   for (std::size_t i = 0; i != 20; ++i) {
     BOOST_TEST(std::abs(one.bins[i].computing - (i % 10 < 6 ? 1e-3 : 0)) < 1e-7, i);
     BOOST_TEST(std::abs(one.bins[i].updating - (i % 10 == 9 ? 1e-3 : 0)) < 1e-7, i);
-    BOOST_TEST(one.bins[i].sent == (i % 10 == 6 ? 100 : 0), i);
+    BOOST_TEST(one.bins[i].bytes_sent == (i % 10 == 6 ? 100 : 0), i);
     BOOST_TEST(one.bins[i].messages_received == (i % 10 == 7 ? 1 : 0), i);
   }
   auto late = one;

@@ -73,8 +73,8 @@ struct trained {
       return result;
     };
     if (world.rank() < hosts) {
-      return run(nn::replica(nn::model<float>(what.model(), nn::replica::extra_scalars), what.data.training, what.data.test,
-                             what.settings, world.rank(), world.size()));
+      return run(nn::replica(nn::model<float>(what.model(), nn::replica::extra_scalars), what.data.training,
+                             what.data.test, what.settings, world.rank(), world.size()));
     }
     return run(nn::cuda::replica(nn::device_model{what.model(), numbers, 0}, what.data.training, what.data.test,
                                  what.settings, world.rank(), world.size()));

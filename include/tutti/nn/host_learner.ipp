@@ -26,7 +26,7 @@ namespace tutti::inline v0_1_0::nn::detail {
 class host_learner final : public learner {
  public:
   /// @pre the model was constructed with two extra scalars, loss and number of correct answers
-  host_learner(model<float> m, settings const& settings);
+  host_learner(model<float> model, settings const& settings);
 
   [[nodiscard]] std::size_t inputs() const override { return model_.inputs(); }
   [[nodiscard]] std::size_t outputs() const override { return model_.outputs(); }
@@ -35,7 +35,9 @@ class host_learner final : public learner {
   [[nodiscard]] std::span<float> parameters() noexcept override { return model_.parameters(); }
   [[nodiscard]] std::span<float const> parameters() const noexcept override { return model_.parameters(); }
   [[nodiscard]] std::span<float> gradient_buffer() noexcept override { return model_.gradient_buffer(); }
-  [[nodiscard]] batch_metrics<float> metrics() noexcept override { return {model_.extra_scalars()[0], model_.extra_scalars()[1]}; }
+  [[nodiscard]] batch_metrics<float> metrics() noexcept override {
+    return {model_.extra_scalars()[0], model_.extra_scalars()[1]};
+  }
   [[nodiscard]] std::span<float> statistics() noexcept override { return model_.statistics(); }
   [[nodiscard]] std::span<float> optimizer_state() override { return optimizer_->state(); }
   [[nodiscard]] std::span<binned_sum const> sums() const noexcept override { return sums_; }
@@ -54,7 +56,7 @@ class host_learner final : public learner {
 
  private:
   /// Accumulates the gradient buffer of a piece that is not the last.
-  void keep();
+  void add_piece();
   /// Adds the earlier pieces to this part of the last piece's gradient buffer, which begins at element `first`; for
   /// reproducible learners adds the part to the accumulators.
   void complete(std::span<float> part, std::size_t first);
@@ -70,8 +72,8 @@ class host_learner final : public learner {
   std::vector<binned_sum> sums_;
 };
 
-TUTTI_DECL host_learner::host_learner(model<float> m, settings const& settings)
-    : model_(std::move(m)),
+TUTTI_DECL host_learner::host_learner(model<float> model, settings const& settings)
+    : model_(std::move(model)),
       optimizer_(make_optimizer(settings, model_.ranges())),
       reproducible_(settings.reproducible),
       sums_(reproducible_ ? model_.gradient_buffer().size() : 0) {
@@ -91,8 +93,8 @@ TUTTI_DECL void host_learner::begin() noexcept {
   std::ranges::fill(sums_, binned_sum{});
 }
 
-TUTTI_DECL void host_learner::gradient(image_batch const& images, batch_context<float> const& context, float scale, bool last,
-                                       gradient_listener& listener) {
+TUTTI_DECL void host_learner::gradient(image_batch const& images, batch_context<float> const& context, float scale,
+                                       bool last, gradient_listener& listener) {
   auto const x = rows_of(images);
   auto const predictions = model_.forward(x, context);
   auto const sum = softmax_cross_entropy::differentiate<float>(predictions, images.labels, scale, model_.derivatives());
@@ -100,7 +102,7 @@ TUTTI_DECL void host_learner::gradient(image_batch const& images, batch_context<
   model_.extra_scalars()[1] = sum.correct * scale;
   if (!last) {
     model_.backward(x);
-    keep();
+    add_piece();
     return;
   }
   /// Completes each final part of the last piece with the earlier pieces, and passes it to the listener.
@@ -125,7 +127,7 @@ TUTTI_DECL void host_learner::clear_gradients(gradient_listener& listener) {
   listener.on_completion(0);
 }
 
-TUTTI_DECL void host_learner::keep() {
+TUTTI_DECL void host_learner::add_piece() {
   if (reproducible_) {
     tutti::detail::deposit(std::span<float const>(model_.gradient_buffer()), sums_);
   } else {

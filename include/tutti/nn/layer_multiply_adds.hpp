@@ -13,8 +13,8 @@ namespace tutti::inline v0_1_0::nn {
 template <class T>
 [[nodiscard]] std::vector<double> layer_multiply_adds(layer_list<T> const& layers) {
   std::vector<double> result;
-  for (layer<T> const* const layer_part : detail::learning_parts(layers)) {
-    result.push_back(static_cast<double>(layer_part->parameters()) * static_cast<double>(layer_part->pixels()));
+  for (layer<T> const* const layer : detail::learning_parts(layers)) {
+    result.push_back(static_cast<double>(layer->parameters()) * static_cast<double>(layer->pixels()));
   }
   return result;
 }

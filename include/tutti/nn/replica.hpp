@@ -31,8 +31,8 @@ template <class T>
 class model;
 
 /// One rank's copy of the model, with its optimizer and its part of the data. It knows its rank but does not
-/// communicate: between `gradient` and `update` the caller sums the gradient buffer over all ranks, or `rescale_to_local_mean`
-/// makes it the mean over this rank's own images.
+/// communicate: between `gradient` and `update` the caller sums the gradient buffer over all ranks, or
+/// `rescale_to_local_mean` makes it the mean over this rank's own images.
 ///
 /// Memory: the model's values and the images of one piece of a batch: `micro_batch` samples if that is set, else a
 /// rank's part of a batch. Prefetching doubles the images; reproducible replicas add 16 bytes a parameter.
@@ -48,8 +48,8 @@ class model;
 /// Law: replicas of equal settings and data in which equal values were written take equal steps on equal batches, on
 /// any device, up to rounding; `update` gives the same bits on all.
 ///
-///     tutti::nn::replica mine(tutti::nn::model<float>(layers, tutti::nn::replica::extra_scalars), images, tests, settings,
-///                             world.rank(), world.size());
+///     tutti::nn::model<float> model(layers, tutti::nn::replica::extra_scalars);
+///     tutti::nn::replica local(std::move(model), images, tests, settings, world.rank(), world.size());
 class replica {
  public:
   /// The loss and the accuracy of the batch, which travel behind the gradients.
@@ -144,8 +144,8 @@ class replica {
   std::span<float> gradient(std::size_t b) {
     struct : gradient_listener {
       void on_completion(std::size_t /*first*/) override {}
-    } none;
-    return gradient(b, none);
+    } no_listener;
+    return gradient(b, no_listener);
   }
 
   /// Turns the gradient buffer from a share of the means over global batch b into the means over this rank's own
@@ -162,13 +162,13 @@ class replica {
   /// Loss and number of correct answers, summed over this rank's part of the test images.
   batch_metrics<float> test() { return test(rank_, size_); }
 
-  /// Scores part `which` of the test images, divided into `parts` parts.
-  batch_metrics<float> test(std::size_t which, std::size_t parts);
+  /// Scores one of `parts` parts of the test images.
+  batch_metrics<float> test(std::size_t part, std::size_t parts);
   /// Reproducible replicas only: the accumulators of the last result of `test`, loss and number of correct answers.
   [[nodiscard]] std::span<binned_sum const> test_sums() const noexcept { return test_.sums(); }
 
  private:
-  [[nodiscard]] normalisation numbers_for(dataset const& training) const;
+  [[nodiscard]] normalisation normalisation_of(dataset const& training) const;
 
   [[nodiscard]] std::span<std::uint32_t const> shard(std::size_t b) const noexcept { return batches_.own(b); }
 
@@ -179,10 +179,10 @@ class replica {
   }
 
   /// The chosen images.
-  [[nodiscard]] image_batch load(std::span<std::uint32_t const> chosen);
+  [[nodiscard]] image_batch load(std::span<std::uint32_t const> samples);
 
-  /// Starts to load the images behind the first `done` samples of this rank's part of batch b.
-  void prepare(std::size_t b, std::size_t done);
+  /// Starts to load the images behind the first `computed_count` samples of this rank's part of batch b.
+  void prepare(std::size_t b, std::size_t computed_count);
 
   std::unique_ptr<learner> learner_;
   nn::settings settings_;

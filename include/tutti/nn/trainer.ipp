@@ -51,7 +51,7 @@ inline void expect_finite(float loss, char const* unit, std::size_t number) {
 }
 
 /// This rank's share of the test scores. The scores of a reproducible replica are all on the first rank.
-[[nodiscard]] inline batch_metrics<float> tested(replica& model, nn::strategy& ranks) {
+[[nodiscard]] inline batch_metrics<float> local_test_metrics(replica& model, nn::strategy& ranks) {
   auto result = model.test();
   if (model.settings().reproducible) {
     std::array<float, 2> numbers;
@@ -73,9 +73,9 @@ inline void average_statistics(replica& model, nn::strategy& ranks) {
   std::ranges::transform(statistics, sums.begin(), [&](float value) { return images > 0 ? images * value : 0.0F; });
   sums.push_back(images);
   ranks.sum(sums);
-  if (float const all = sums.back(); all > 0) {
+  if (float const total_images = sums.back(); total_images > 0) {
     std::ranges::transform(std::span(sums).first(statistics.size()), statistics.begin(),
-                           [&](float sum) { return sum / all; });
+                           [&](float sum) { return sum / total_images; });
   }
 }
 
@@ -113,20 +113,20 @@ inline void expect_fit(settings const& settings, nn::strategy const& ranks) {
 
 /// Calls the observers after a step.
 /// @throws divergence_error
-inline void tell_of_step(observers& told, replica& model, training_position const& at, replica_step const& step,
-                         metrics_scope whose, stopwatch& timed) {
+inline void notify_observers(observers& observer_list, replica& model, training_position const& at,
+                             replica_step const& step, metrics_scope scope, stopwatch& watch) {
   auto const batch = model.metrics();
-  bool const of_all = whose == metrics_scope::all_ranks;
-  if (of_all) {
+  bool const is_of_all_ranks = scope == metrics_scope::all_ranks;
+  if (is_of_all_ranks) {
     expect_finite(batch.loss, "step", model.plan().steps_before(at.epoch) + at.batch);
   }
-  told.step({at.epoch, at.batch, model.batch_size(at.batch), batch.loss, batch.correct, timed.now(),
-             step.learning_rate(), 0, 0},
-            model, step.samples() != 0 || of_all);
-  timed.end_step(step.samples(), batch.loss);
+  observer_list.step({at.epoch, at.batch, model.batch_size(at.batch), batch.loss, batch.correct, watch.now(),
+                      step.learning_rate(), 0, 0},
+                     model, step.samples() != 0 || is_of_all_ranks);
+  watch.end_step(step.samples(), batch.loss);
 }
 
-TUTTI_DECL void train(replica& model, nn::strategy& ranks, observers& told) {
+TUTTI_DECL void train(replica& model, nn::strategy& ranks, observers& observer_list) {
   settings const& settings = model.settings();
   expect_fit(settings, ranks);
   any_schedule const rates(settings);
@@ -136,32 +136,32 @@ TUTTI_DECL void train(replica& model, nn::strategy& ranks, observers& told) {
   if (settings.synchronised_statistics) {
     model.synchronise(rank_sum<float>(ranks));
   }
-  stopwatch timed(ranks, model.plan().batches(0));  // the first epoch has the most batches
+  stopwatch watch(ranks, model.plan().batches(0));  // the first epoch has the most batches
   for (std::size_t epoch = model.position().epoch; epoch != settings.epochs; ++epoch) {
-    timed.begin_epoch();
+    watch.begin_epoch();
     model.start(epoch);
     for (std::size_t b = model.position().batch; b != model.batches(); ++b) {
       bool const participates = ranks.participates();
       if (participates) {
-        begin_step(model, timed);
-        model.gradient(b, timed);
+        begin_step(model, watch);
+        model.gradient(b, watch);
       }
       replica_step step(model, b, participates ? model.shard_size(b) : 0, rates.rate(moment_of(model, epoch, b)));
-      metrics_scope const whose = timed.step(step);
+      metrics_scope const scope = watch.step(step);
       model.end_step();
-      tell_of_step(told, model, {epoch, b}, step, whose, timed);
+      notify_observers(observer_list, model, {epoch, b}, step, scope, watch);
     }
     average_statistics(model, ranks);
     ranks.average_weights(model.parameters());  // ranks with less work wait here for the others
-    timed.end_training();
-    auto const result = timed.end_epoch(epoch, tested(model, ranks), model.test_size());
+    watch.end_training();
+    auto const result = watch.end_epoch(epoch, local_test_metrics(model, ranks), model.test_size());
     expect_finite(static_cast<float>(result.training_loss), "epoch", epoch + 1);
     model.end_epoch();
     model.statistics_images(0);  // must follow unite_statistics: survivors of a lost rank may repeat the mean
     if (epoch + 1 != settings.epochs) {
       ranks.restore_weights(model.parameters());
     }
-    told.epoch(result);
+    observer_list.epoch(result);
   }
 }
 

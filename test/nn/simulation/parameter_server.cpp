@@ -788,8 +788,8 @@ BOOST_AUTO_TEST_CASE(batch_normalisation_on_workers_without_images_is_refused) {
     nn::layer_list<float> layers;
     layers.push_back(nn::batch_norm<float>(nn::image_shape{1, 28, 28}));
     layers.push_back(nn::dense<float, nn::identity>(784, 10));
-    nn::replica model(nn::model<float>(std::move(layers), nn::replica::extra_scalars), data().training, data().test, s, 0,
-                      4);
+    nn::replica model(nn::model<float>(std::move(layers), nn::replica::extra_scalars), data().training, data().test, s,
+                      0, 4);
     (void)ps::train(world, ps::roles(5, 1), model, {}, {}, ps::full_speed{});
   });
   for (auto const& one : ended.results) {

@@ -50,8 +50,8 @@ struct milestones {
   /// libraries.
   [[nodiscard]] double scale(double epoch) const noexcept {
     double result = 1;
-    for (std::size_t const one : epochs) {
-      result *= epoch >= static_cast<double>(one) ? factor : 1.0;
+    for (std::size_t const milestone : epochs) {
+      result *= epoch >= static_cast<double>(milestone) ? factor : 1.0;
     }
     return result;
   }

@@ -16,8 +16,8 @@ struct usage_bin {
   double seconds = 0;            ///< length of the span within the training
   double computing = 0;          ///< seconds of gradients and tests
   double updating = 0;           ///< seconds of an optimizer, or of serving workers
-  double sent = 0;               ///< bytes
-  double received = 0;           ///< bytes
+  double bytes_sent = 0;         ///< bytes
+  double bytes_received = 0;     ///< bytes
   double messages_sent = 0;      ///< messages begun in the span
   double messages_received = 0;  ///< messages whose first bytes arrived in the span
   double resident = 0;           ///< largest memory of the process, in bytes

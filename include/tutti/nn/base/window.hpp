@@ -48,10 +48,10 @@ struct window {
 /// The parameters of a convolution. With g groups, the channels of input and output are divided into g parts of equal
 /// size, and each part of the output depends on one part of the input.
 struct convolution {
-  std::size_t channels = 1;  ///< channels of the output
-  window filter_window = {};          ///< the window that moves over the image
-  std::size_t groups = 1;    ///< parts of the channels, each with its own filters
-  bool bias = true;          ///< true if there are biases; useless before a normalisation, which removes them
+  std::size_t channels = 1;   ///< channels of the output
+  window filter_window = {};  ///< the window that moves over the image
+  std::size_t groups = 1;     ///< parts of the channels, each with its own filters
+  bool bias = true;           ///< true if there are biases; useless before a normalisation, which removes them
 };
 
 }  // namespace tutti::nn

@@ -77,13 +77,13 @@ class layer {
   virtual void forward(batch_context<T> const& context, matrix_view<T const> const& x, matrix_view<T> y) = 0;
   /// Overwrites its gradients and, unless dx has no columns, the derivative with respect to x.
   ///
-  /// A layer with an expensive derivative with respect to x calls `context.on_completion(gradients)` before computing it, so
-  /// that the gradients can be sent meanwhile. Otherwise the sequence makes that call after the layer.
+  /// A layer with an expensive derivative with respect to x calls `context.on_completion(gradients)` before computing
+  /// it, so that the gradients can be sent meanwhile. Otherwise the sequence makes that call after the layer.
   ///
   /// @param x,y the input and output of the preceding `forward` in training
   /// @param dy the derivative of the loss with respect to y, which may be overwritten
-  virtual void backward(batch_context<T> const& context, matrix_view<T const> const& x, matrix_view<T> const& y, matrix_view<T> dy,
-                        matrix_view<T> dx) = 0;
+  virtual void backward(batch_context<T> const& context, matrix_view<T const> const& x, matrix_view<T> const& y,
+                        matrix_view<T> dy, matrix_view<T> dx) = 0;
 
  protected:
   layer() = default;

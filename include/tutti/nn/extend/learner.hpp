@@ -2,9 +2,9 @@
 #pragma once
 
 #include <tutti/extend/binned_sum.hpp>
+#include <tutti/nn/base/batch_context.hpp>
 #include <tutti/nn/base/gradient_listener.hpp>
 #include <tutti/nn/base/parameter_range.hpp>
-#include <tutti/nn/base/batch_context.hpp>
 #include <tutti/nn/data/image_source.hpp>
 #include <tutti/nn/loss/batch_metrics.hpp>
 

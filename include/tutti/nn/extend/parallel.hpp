@@ -26,12 +26,12 @@ struct batch_part {
 };
 
 /// A model divided over all ranks, for batches of a fixed number of samples. All ranks call the same functions in the
-/// same order; each passes the part `images()` of the batch, as a matrix, and the labels of the samples `scored_samples()`.
-/// Either may be empty.
+/// same order; each passes the part `images()` of the batch, as a matrix, and the labels of the samples
+/// `scored_samples()`. Either may be empty.
 ///
 /// `gradient` computes the gradients of the mean loss over the batch with respect to the rank's own parameters; then
-/// every rank makes the same step of an optimizer for itself. It returns the score of the samples `scored_samples()`; every
-/// sample of a batch is scored on one rank. `test` only scores.
+/// every rank makes the same step of an optimizer for itself. It returns the score of the samples `scored_samples()`;
+/// every sample of a batch is scored on one rank. `test` only scores.
 ///
 /// Laws (test/nn/parallel_*.cpp), for any number of ranks: with the same seed the scores of all steps add up to those
 /// of the undivided model, up to rounding; parameters that several ranks hold stay equal, in bits.

@@ -17,8 +17,8 @@ class any_device_message;  // nn/cuda/base/device_message.hpp
 /// The part of a training that exists on one rank only, so that a checkpoint of another rank cannot replace it.
 enum class rank_memory {
   statistics,  ///< only the layers' statistics: weights and optimizers of all ranks are equal
-  strategy,  ///< the strategy's memory, too, such as gradients not yet sent (error feedback)
-  replica    ///< the strategy's memory, the weights and the optimizer
+  strategy,    ///< the strategy's memory, too, such as gradients not yet sent (error feedback)
+  replica      ///< the strategy's memory, the weights and the optimizer
 };
 
 /// The ranks whose loss and accuracy the gradient buffer holds after a step.
@@ -26,8 +26,8 @@ enum class metrics_scope { all_ranks, this_rank };
 
 /// A strategy's view of one step of a replica, from its gradient to its next weights.
 ///
-/// `gradient_buffer()`, the gradient buffer, holds this rank's share of the gradient of the mean loss over the batch of all
-/// ranks, then its share of that loss and of the accuracy. `samples()` is the number of images behind it and may be
+/// `gradient_buffer()`, the gradient buffer, holds this rank's share of the gradient of the mean loss over the batch of
+/// all ranks, then its share of that loss and of the accuracy. `samples()` is the number of images behind it and may be
 /// zero. `update()` updates the weights with the buffer as it is, usually the sum over ranks. `update_local()` first
 /// turns the buffer into the mean over this rank's own images; without images it does nothing. Both are timed as
 /// computing, all else in a strategy as exchange.
@@ -76,8 +76,8 @@ class strategy : public gradient_listener {
   /// in the same step, with the same bits in the buffer
   virtual metrics_scope step(training_step& step) = 0;
 
-  /// True if the weights of all ranks are the same bits after every step. Then `average_weights` and `restore_weights` do nothing, all
-  /// ranks take part in every step, and the score of each step is that of all ranks.
+  /// True if the weights of all ranks are the same bits after every step. Then `average_weights` and `restore_weights`
+  /// do nothing, all ranks take part in every step, and the score of each step is that of all ranks.
   [[nodiscard]] virtual bool has_equal_weights() const { return true; }
   /// True if this rank computes a gradient in the next step.
   [[nodiscard]] virtual bool participates() const { return true; }
@@ -113,11 +113,11 @@ class strategy : public gradient_listener {
   [[nodiscard]] virtual rank_memory local_memory() const { return rank_memory::statistics; }
   /// Writes the state that this rank's strategy keeps between steps. All ranks call it after the same step; it may
   /// wait for pending operations.
-  virtual void save(packer& /*to*/) {}
+  virtual void save(packer& /*output*/) {}
   /// Restores the state that `save` wrote. The strategy has made no step yet, for a model of this many weights; rank
   /// and number of ranks are those of `save`.
   /// @returns false if the bytes are not such a state
-  [[nodiscard]] virtual bool load(unpacker& /*from*/, std::size_t /*weights*/) { return true; }
+  [[nodiscard]] virtual bool load(unpacker& /*input*/, std::size_t /*weights*/) { return true; }
 };
 
 /// A strategy that sums the gradients of all ranks, and updates all weights with the sum.
@@ -159,8 +159,8 @@ class strategy_adaptor : public strategy {
     inner_.sum_accumulators(sums, numbers);
   }
   [[nodiscard]] rank_memory local_memory() const override { return inner_.local_memory(); }
-  void save(packer& to) override { inner_.save(to); }
-  [[nodiscard]] bool load(unpacker& from, std::size_t weights) override { return inner_.load(from, weights); }
+  void save(packer& output) override { inner_.save(output); }
+  [[nodiscard]] bool load(unpacker& input, std::size_t weights) override { return inner_.load(input, weights); }
 
  private:
   strategy& inner_;

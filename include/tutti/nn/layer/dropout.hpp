@@ -24,13 +24,13 @@ class dropout final : public layer<T> {
  public:
   /// @pre 0 <= probability < 1
   dropout(std::size_t inputs, double probability)
-      : inputs_(inputs), limit_(limit_of(probability)), kept_(1 / (1 - probability)) {}
+      : inputs_(inputs), limit_(limit_of(probability)), scale_(1 / (1 - probability)) {}
 
   [[nodiscard]] std::unique_ptr<layer<T>> clone() const override { return std::make_unique<dropout>(*this); }
   [[nodiscard]] std::size_t inputs() const noexcept override { return inputs_; }
   [[nodiscard]] std::size_t outputs() const noexcept override { return inputs_; }
   [[nodiscard]] geometry::variant geometry() const override {
-    return {geometry::dropout{inputs_, limit_, static_cast<float>(kept_), key_}};
+    return {geometry::dropout{inputs_, limit_, static_cast<float>(scale_), key_}};
   }
 
   void initialise(random_sequence& random) noexcept override { key_ = random(); }
@@ -62,26 +62,26 @@ class dropout final : public layer<T> {
   }
 
   void draw(batch_context<T> const& context, std::size_t rows) {
-    T const kept = static_cast<T>(kept_);
+    T const scale = static_cast<T>(scale_);
     std::uint64_t const key = random_sequence(key_, context.step)();
     T* factor = factors_.data();
     for (std::size_t r = 0; r != rows; ++r) {
       random_sequence random(key, context.first_row + r);
       for (std::size_t c = 0; c != inputs_; ++c) {
-        *factor++ = random() >> 32U < limit_ ? T{0} : kept;
+        *factor++ = random() >> 32U < limit_ ? T{0} : scale;
       }
     }
   }
 
-  void multiply(T const* from, T* to, std::size_t count) const {
+  void multiply(T const* input, T* output, std::size_t count) const {
     for (std::size_t i = 0; i != count; ++i) {
-      to[i] = from[i] * factors_[i];
+      output[i] = input[i] * factors_[i];
     }
   }
 
   std::size_t inputs_;
   std::uint32_t limit_;
-  double kept_;
+  double scale_;
   std::uint64_t key_ = 0;
   std::vector<T> factors_;  // factors of the last batch
 };

@@ -18,7 +18,7 @@ TUTTI_DECL std::unique_ptr<optimizer<float>> make_optimizer(settings const& sett
   expects(!settings.momentum_corrected || settings.optimizer != optimizer_kind::lars,
           "optimizer: momentum correction goes with sgd and nesterov, not with lars, which needs the sum of plain "
           "gradients; set momentum_corrected to false");
-  auto const with = [&](auto momentum) -> std::unique_ptr<optimizer<float>> {
+  auto const make_sgd = [&](auto momentum) -> std::unique_ptr<optimizer<float>> {
     using kind = decltype(momentum);
     if (settings.momentum_corrected) {
       return std::make_unique<detail::corrected_sgd<float, kind>>(count, settings.momentum, settings.weight_decay);
@@ -27,14 +27,14 @@ TUTTI_DECL std::unique_ptr<optimizer<float>> make_optimizer(settings const& sett
   };
   switch (settings.optimizer) {
     case optimizer_kind::nesterov:
-      return with(nesterov{});
+      return make_sgd(nesterov{});
     case optimizer_kind::lars:
       return std::make_unique<lars<float>>(
           std::move(layers), lars<float>::coefficients{settings.momentum, settings.weight_decay, settings.trust});
     case optimizer_kind::sgd:
       break;
   }
-  return with(heavy_ball{});
+  return make_sgd(heavy_ball{});
 }
 
 }  // namespace tutti::nn

@@ -46,12 +46,12 @@ class pipeline {
         micro_batches_(micro_batches),
         stage_(stage_of(world, layers, batch, micro_batches)),
         inputs_(is_first() ? 0 : stage_.capacity() + 1, matrix<T>::from_shape({rows(), stage_.inputs()})),
-        slopes_in_(is_last() ? 0 : 2, matrix<T>::from_shape({rows(), stage_.outputs()})),
-        slopes_out_(is_first() ? 0 : 2, matrix<T>::from_shape({rows(), stage_.inputs()})),
-        values_come_(inputs_.size()),
-        values_go_(stage_.capacity()),
-        slopes_come_(slopes_in_.size()),
-        slopes_go_(slopes_out_.size()) {}
+        output_gradients_(is_last() ? 0 : 2, matrix<T>::from_shape({rows(), stage_.outputs()})),
+        input_gradients_(is_first() ? 0 : 2, matrix<T>::from_shape({rows(), stage_.inputs()})),
+        value_receives_(inputs_.size()),
+        value_sends_(stage_.capacity()),
+        gradient_receives_(output_gradients_.size()),
+        gradient_sends_(input_gradients_.size()) {}
 
   // Transfers refer to the matrices.
   pipeline(pipeline const&) = delete;
@@ -99,23 +99,25 @@ class pipeline {
       costs.push_back(layer.parameters());
     }
     auto const cuts = detail::cut_layers(costs, world.size());
-    layer_list<T> own;
+    layer_list<T> local_layers;
     for (std::size_t i = cuts[world.rank()]; i != cuts[world.rank() + 1]; ++i) {
-      own.push_back(layers[i].clone());
+      local_layers.push_back(layers[i].clone());
     }
-    return {own, cuts[world.rank()], Schedule::capacity(world.size(), micro_batches, world.rank()), batch / micro_batches};
+    return {local_layers, cuts[world.rank()], Schedule::capacity(world.size(), micro_batches, world.rank()),
+            batch / micro_batches};
   }
 
   [[nodiscard]] bool is_first() const noexcept { return world_.rank() == 0; }
   [[nodiscard]] bool is_last() const noexcept { return world_.rank() + 1 == world_.size(); }
   [[nodiscard]] std::size_t rows() const noexcept { return stage_.rows(); }
 
-  batch_metrics<T> run(batch_context<T> context, matrix_view<T const> const& images, std::span<std::uint8_t const> labels) {
+  batch_metrics<T> run(batch_context<T> context, matrix_view<T const> const& images,
+                       std::span<std::uint8_t const> labels) {
     images_ = images.data();
     labels_ = labels;
     total_ = {};
     context.on_completion = completion<T>(*this);
-    ask_for_values(0);
+    start_value_receive(0);
     std::size_t const tasks = context.training ? 2 * micro_batches_ : micro_batches_;
     for (std::size_t i = 0; i != tasks; ++i) {
       auto const task =
@@ -126,29 +128,30 @@ class pipeline {
         forward(context, task.micro_batch);
       }
     }
-    for (auto* const pending : {&values_go_, &slopes_go_}) {
-      for (request& one : *pending) {
-        wait(one);
+    for (auto* const requests : {&value_sends_, &gradient_sends_}) {
+      for (request& pending : *requests) {
+        wait(pending);
       }
     }
     return total_;
   }
 
   void forward(batch_context<T> const& context, std::size_t m) {
-    ask_for_values(m + 1);
+    start_value_receive(m + 1);
     if (context.training && m == 0) {
-      ask_for_slopes(0);
+      start_gradient_receive(0);
     }
     if (!is_first()) {
-      wait(values_come_[m % inputs_.size()]);
+      wait(value_receives_[m % inputs_.size()]);
     }
     if (!is_last()) {
-      wait(values_go_[m % stage_.capacity()]);  // the previous values in this place have been sent
+      wait(value_sends_[m % stage_.capacity()]);  // the previous values in this place have been sent
     }
     stage_.forward(context, m, input(m));
     if (!is_last()) {
-      auto const made = stage_.values(m);
-      values_go_[m % stage_.capacity()] = send_.start(std::span<T const>(made.data(), made.size()), world_.rank() + 1);
+      auto const outputs = stage_.values(m);
+      value_sends_[m % stage_.capacity()] =
+          send_.start(std::span<T const>(outputs.data(), outputs.size()), world_.rank() + 1);
     } else if (!context.training) {
       add(softmax_cross_entropy::measure<T>(stage_.values(m), labels_of(m)));
     }
@@ -156,34 +159,34 @@ class pipeline {
 
   void backward(batch_context<T> const& context, std::size_t m) {
     if (!is_first()) {
-      wait(slopes_go_[m % 2]);
+      wait(gradient_sends_[m % 2]);
     }
-    auto const dx = is_first() ? view<T>(nullptr, rows(), 0) : first_rows(slopes_out_[m % 2], rows());
+    auto const dx = is_first() ? view<T>(nullptr, rows(), 0) : first_rows(input_gradients_[m % 2], rows());
     if (is_last()) {
       add(softmax_cross_entropy::differentiate<T>(stage_.values(m), labels_of(m), T{1} / static_cast<T>(batch_),
                                                   stage_.derivatives()));
       stage_.backward(context, m, input(m), stage_.derivatives(), dx);
     } else {
-      ask_for_slopes(m + 1);
-      wait(slopes_come_[m % 2]);
-      stage_.backward(context, m, input(m), first_rows(slopes_in_[m % 2], rows()), dx);
+      start_gradient_receive(m + 1);
+      wait(gradient_receives_[m % 2]);
+      stage_.backward(context, m, input(m), first_rows(output_gradients_[m % 2], rows()), dx);
     }
     if (!is_first()) {
-      slopes_go_[m % 2] = send_.start(std::span<T const>(dx.data(), dx.size()), world_.rank() - 1);
+      gradient_sends_[m % 2] = send_.start(std::span<T const>(dx.data(), dx.size()), world_.rank() - 1);
     }
   }
 
-  void ask_for_values(std::size_t m) {
+  void start_value_receive(std::size_t m) {
     if (!is_first() && m < micro_batches_) {
       std::size_t const place = m % inputs_.size();
-      values_come_[place] = recv_.start(std::span(inputs_[place].data(), inputs_[place].size()), world_.rank() - 1);
+      value_receives_[place] = recv_.start(std::span(inputs_[place].data(), inputs_[place].size()), world_.rank() - 1);
     }
   }
-  void ask_for_slopes(std::size_t m) {
+  void start_gradient_receive(std::size_t m) {
     if (!is_last() && m < micro_batches_) {
       std::size_t const place = m % 2;
-      slopes_come_[place] =
-          recv_.start(std::span(slopes_in_[place].data(), slopes_in_[place].size()), world_.rank() + 1);
+      gradient_receives_[place] =
+          recv_.start(std::span(output_gradients_[place].data(), output_gradients_[place].size()), world_.rank() + 1);
     }
   }
 
@@ -199,11 +202,11 @@ class pipeline {
     total_.correct += part.correct;
   }
 
-  void wait(request& one) {
-    if (one.valid()) {
-      time_point const before = steady_now();
-      one.wait();
-      waiting_time_ += steady_now() - before;
+  void wait(request& pending) {
+    if (pending.valid()) {
+      time_point const begin = steady_now();
+      pending.wait();
+      waiting_time_ += steady_now() - begin;
     }
   }
 
@@ -214,10 +217,10 @@ class pipeline {
   std::size_t micro_batches_;
   detail::pipeline_stage<T> stage_;
   // Each ring has one more place than is in use, for the transfer of the next one.
-  std::vector<matrix<T>> inputs_;      // inputs, from the previous stage
-  std::vector<matrix<T>> slopes_in_;   // derivatives with respect to the outputs, from the next stage
-  std::vector<matrix<T>> slopes_out_;  // derivatives with respect to the inputs
-  std::vector<request> values_come_, values_go_, slopes_come_, slopes_go_;
+  std::vector<matrix<T>> inputs_;            // inputs, from the previous stage
+  std::vector<matrix<T>> output_gradients_;  // derivatives with respect to the outputs, from the next stage
+  std::vector<matrix<T>> input_gradients_;   // derivatives with respect to the inputs
+  std::vector<request> value_receives_, value_sends_, gradient_receives_, gradient_sends_;
   T const* images_ = nullptr;
   std::span<std::uint8_t const> labels_;
   batch_metrics<T> total_;

@@ -29,7 +29,11 @@ class simulated_learner final : public learner_adaptor {
   /// @param seed,rank determine the random factors
   /// @pre factors of 1 or more, and no negative time
   simulated_learner(std::unique_ptr<learner> inner, simulated_speed const& speed, std::uint64_t seed, rank_type rank)
-      : learner_adaptor(std::move(inner)), speed_(speed), seed_(seed), rank_(rank), timetable_(ranges(), multiply_adds()) {
+      : learner_adaptor(std::move(inner)),
+        speed_(speed),
+        seed_(seed),
+        rank_(rank),
+        timetable_(ranges(), multiply_adds()) {
     expects(speed.factor >= 1 && speed.most_at_random >= 1,
             "simulated speed: a rank can be made slower, by factors of 1 or more, not ", speed.factor, " and up to ",
             speed.most_at_random);

@@ -271,7 +271,8 @@ void check_layers(Math& math) {
     check("conv2d", nn::conv2d<float>(image, {.channels = 8, .filter_window = {3}}));
     check("conv2d, padded", nn::conv2d<float, nn::relu>(image, {.channels = 16, .filter_window = {3, 1, 1}}));
     check("conv2d, strides", nn::conv2d<float, nn::sigmoid>(image, {.channels = 3, .filter_window = {3, 2, 2}}));
-    check("conv2d, without biases", nn::conv2d<float, nn::tanh>(image, {.channels = 8, .filter_window = {1}, .bias = false}));
+    check("conv2d, without biases",
+          nn::conv2d<float, nn::tanh>(image, {.channels = 8, .filter_window = {1}, .bias = false}));
     check("max_pool", nn::max_pool<float>(image, {2, 2}));
     check("max_pool, overlapping", nn::max_pool<float>(image, {3, 2, 1}));
     check("average_pool", nn::average_pool<float>(image, {3, 2, 1}));
@@ -282,7 +283,8 @@ void check_layers(Math& math) {
     check("dropout", nn::dropout<float>(10 * channels, 0.4));
   }
   nn::image_shape const image{8, 5, 6};
-  check_layer(math, "conv2d, groups", nn::conv2d<float, nn::tanh>(image, {.channels = 8, .filter_window = {3}, .groups = 2}));
+  check_layer(math, "conv2d, groups",
+              nn::conv2d<float, nn::tanh>(image, {.channels = 8, .filter_window = {3}, .groups = 2}));
   check_layer(math, "channels_last, many", nn::channels_last<float>(nn::image_shape{40, 7, 9}));
   check_layer(math, "dense", nn::dense<float>(30, 10));
   check_layer(math, "dense, relu", nn::dense<float, nn::relu>(64, 32));
@@ -364,8 +366,9 @@ void check_loss(Math& math) {
     std::ranges::for_each(scores, [](float& x) { x = float{tutti::bfloat16(3 * x)}; });
     std::vector<std::uint8_t> labels(rows);
     nn::random_sequence random(31);
-    std::ranges::generate(
-        labels, [&, n = classes] { return static_cast<std::uint8_t>(random.draw_below(static_cast<std::uint32_t>(n))); });
+    std::ranges::generate(labels, [&, n = classes] {
+      return static_cast<std::uint8_t>(random.draw_below(static_cast<std::uint32_t>(n)));
+    });
     floats slopes(scores.size());
     auto const score = nn::softmax_cross_entropy::differentiate<float>(
         nn::view<float>(scores.data(), rows, classes), labels, 0.25F, nn::view<float>(slopes.data(), rows, classes));

@@ -213,7 +213,8 @@ BOOST_AUTO_TEST_CASE(what_was_told_is_final) {
     auto again = on_device(nn::cnn<float>(digit, 10), digit, plain(), 0, 1, p);
     again.start(0);
     BOOST_TEST(std::ranges::equal(again.gradient(0), listener.copied));
-    BOOST_TEST(std::ranges::count(device.gradient_buffer(), 99.0F) == static_cast<std::ptrdiff_t>(listener.copied.size()));
+    BOOST_TEST(std::ranges::count(device.gradient_buffer(), 99.0F) ==
+               static_cast<std::ptrdiff_t>(listener.copied.size()));
   }
 }
 

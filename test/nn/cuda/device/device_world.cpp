@@ -17,9 +17,9 @@
 #include <tutti/nn/strategy/compressed/compressed.hpp>
 #include <tutti/nn/strategy/compressed/quantised_sum.hpp>
 #include <tutti/nn/strategy/compressed/sparse_sum.hpp>
-#include <tutti/nn/strategy/synchronous/rank0_reduce.hpp>
 #include <tutti/nn/strategy/synchronous/fixed_point.hpp>
 #include <tutti/nn/strategy/synchronous/network_server.hpp>
+#include <tutti/nn/strategy/synchronous/rank0_reduce.hpp>
 #include <tutti/nn/strategy/synchronous/synchronous.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/reduction/arithmetic.hpp>
@@ -151,12 +151,14 @@ BOOST_AUTO_TEST_CASE(ranks_of_both_kinds_share_a_batch) {
   check("in buckets, by a thread", [](auto& world, auto use) {
     use(nn::synchronous(world, tutti::ring{}, 4096, nn::bucket_progress::by_thread));
   });
-  check("central", [](auto& world, auto use) { use(nn::rank0_reduce(world, tutti::binary_tree{}, tutti::binary_tree{})); });
+  check("central",
+        [](auto& world, auto use) { use(nn::rank0_reduce(world, tutti::binary_tree{}, tutti::binary_tree{})); });
   check("fixed_point", [](auto& world, auto use) {
     use(nn::fixed_point(world, tutti::ring{}, nn::shared_exponents{256}, 0, replica::extra_scalars));
   });
   check(
-      "int8", [](auto& world, auto use) { use(nn::compressed(world, nn::quantised_sum(world), replica::extra_scalars)); },
+      "int8",
+      [](auto& world, auto use) { use(nn::compressed(world, nn::quantised_sum(world), replica::extra_scalars)); },
       make_settings(), 5e-2);
 }
 

@@ -14,7 +14,7 @@ namespace tutti::inline v0_1_0::nn {
 
 /// The complete state of a training, from which it continues as if it had never stopped.
 struct training_state {
-  training_position place;           ///< position in the training
+  training_position place;        ///< position in the training
   rank_type ranks = 1;            ///< number of ranks of the training
   std::vector<float> parameters;  ///< parameters, equal on all ranks
   std::vector<float> optimizer;   ///< state of the optimizer, equal on all ranks
@@ -27,7 +27,7 @@ struct training_state {
 /// The position at which a training was resumed.
 struct resumed_from {
   training_position place;  ///< position in the training
-  rank_type ranks = 0;   ///< number of ranks of the interrupted training
+  rank_type ranks = 0;      ///< number of ranks of the interrupted training
 };
 
 namespace detail {

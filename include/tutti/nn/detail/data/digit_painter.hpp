@@ -46,7 +46,8 @@ class digit_painter {
     if (random_.chance(60)) {  // the edge of a neighbouring digit
       std::uint32_t const neighbour = random_.draw_below(10);
       std::int32_t const side_of_it = random_.chance(50) ? 1 : -1;
-      write(neighbour, {side_of_it * random_.draw_between(17 * unit, 21 * unit), random_.draw_between(-3 * unit, 3 * unit)});
+      write(neighbour,
+            {side_of_it * random_.draw_between(17 * unit, 21 * unit), random_.draw_between(-3 * unit, 3 * unit)});
     }
     add_noise();
   }
@@ -63,7 +64,8 @@ class digit_painter {
     auto const ways = strokes::digits[digit];
     auto const& way = ways[random_.draw_below(static_cast<std::uint32_t>(ways.size()))];
     std::int32_t const turn = random_.draw_between(-16, 16);  // 51 units to a grid step: 20 pixels high
-    linear_map const map{random_.draw_between(32, 58), turn + random_.draw_between(-16, 10), -turn, random_.draw_between(38, 56)};
+    linear_map const map{random_.draw_between(32, 58), turn + random_.draw_between(-16, 10), -turn,
+                         random_.draw_between(38, 56)};
     for (auto const curve : way.curves) {
       if (!curve.empty()) {
         follow(curve, map, moved);

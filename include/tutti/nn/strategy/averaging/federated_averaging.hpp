@@ -46,9 +46,9 @@ class federated_averaging : public strategy {
       : local_(world, topology, plan.steps), seed_(plan.seed), order_(world.size()) {
     expects(plan.participation >= 0 && plan.participation <= 1, "federated: the participation must be in [0, 1], not ",
             plan.participation);
-    auto const wanted = std::lround(plan.participation * static_cast<double>(world.size()));
-    clients_ = (std::max)(static_cast<std::size_t>(wanted), std::size_t{1});
-    choose();
+    auto const client_count = std::lround(plan.participation * static_cast<double>(world.size()));
+    clients_ = (std::max)(static_cast<std::size_t>(client_count), std::size_t{1});
+    choose_clients();
   }
 
   /// The number of this rank.
@@ -66,7 +66,7 @@ class federated_averaging : public strategy {
     auto const scope = local_.step(step);
     if (local_.steps_apart() == 0) {
       ++round_;
-      choose();
+      choose_clients();
     }
     return scope;
   }
@@ -74,19 +74,19 @@ class federated_averaging : public strategy {
   void restore_weights(std::span<float> weights) override { local_.restore_weights(weights); }
 
   [[nodiscard]] rank_memory local_memory() const noexcept override { return rank_memory::replica; }
-  void save(packer& to) override {
-    to.number(round_);
-    local_.save(to);
+  void save(packer& output) override {
+    output.number(round_);
+    local_.save(output);
   }
-  [[nodiscard]] bool load(unpacker& from, std::size_t weights) override {
-    round_ = from.number();
-    choose();
-    return local_.load(from, weights);
+  [[nodiscard]] bool load(unpacker& input, std::size_t weights) override {
+    round_ = input.number();
+    choose_clients();
+    return local_.load(input, weights);
   }
 
  private:
   /// Chooses the clients: the first ranks of a random permutation. (Durstenfeld 1964, as far as needed)
-  void choose() noexcept {
+  void choose_clients() noexcept {
     std::iota(order_.begin(), order_.end(), rank_type{0});
     random_sequence random(~seed_, round_);  // differs from the sequences of weights and samples
     for (std::size_t i = 0; i != clients_; ++i) {

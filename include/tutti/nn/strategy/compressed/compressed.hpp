@@ -19,24 +19,25 @@ namespace tutti::inline v0_1_0::nn {
 /// A lossy sum of gradients, with equal bits on all ranks. Its error feedback keeps the part not sent.
 template <class E>
 concept lossy_sum =
-    requires(E& e, E const& c, std::span<float> gradients, packer& to, unpacker& from, std::size_t count) {
+    requires(E& e, E const& c, std::span<float> gradients, packer& output, unpacker& input, std::size_t count) {
       e.sum(gradients);
-      c.save(to);
-      { e.load(from, count) } -> std::same_as<bool>;
+      c.save(output);
+      { e.load(input, count) } -> std::same_as<bool>;
     };
 
 /// Synchronous training with compressed gradients: `Sum` is gathered or quantised. Nothing starts before all
 /// gradients are complete. The extra scalars are summed as floats, uncompressed.
 ///
-///     nn::compressed strategy(world, nn::sparse_sum(world, nn::top_k(0.01), nn::feedback()), nn::replica::extra_scalars);
+///     nn::compressed strategy(world, nn::sparse_sum(world, nn::top_k(0.01), nn::feedback()),
+///                             nn::replica::extra_scalars);
 template <class Communicator, lossy_sum Sum>
 class compressed : public summing_strategy {
  public:
   /// @param extra_scalars number of extra scalars at the end of the gradient buffer
   compressed(Communicator& world, Sum sum, std::size_t extra_scalars)
       : world_(world.alias()),
-        share_(world, binary_tree{}),
-        exact_(world, direct{}, tutti::sum<float>{}),
+        broadcast_(world, binary_tree{}),
+        exact_sum_(world, direct{}, tutti::sum<float>{}),
         sum_(std::move(sum)),
         extra_scalars_(extra_scalars) {}
 
@@ -44,20 +45,20 @@ class compressed : public summing_strategy {
   [[nodiscard]] rank_type rank() const noexcept override { return world_.rank(); }
   [[nodiscard]] rank_type size() const noexcept override { return world_.size(); }
 
-  void broadcast(std::span<float> numbers) override { share_(numbers, 0); }
-  void sum(std::span<float> numbers) override { exact_(numbers); }
+  void broadcast(std::span<float> numbers) override { broadcast_(numbers, 0); }
+  void sum(std::span<float> numbers) override { exact_sum_(numbers); }
 
   /// @pre the buffer outlives `finish`
-  void begin(std::span<float> message) override {
-    expects(message.size() >= extra_scalars_, "compressed: a message of ", message.size(), " numbers is shorter than the ",
-            extra_scalars_, " attached ones");
-    message_ = message;
+  void begin(std::span<float> gradient_buffer) override {
+    expects(gradient_buffer.size() >= extra_scalars_, "compressed: a message of ", gradient_buffer.size(),
+            " numbers is shorter than the ", extra_scalars_, " attached ones");
+    gradient_buffer_ = gradient_buffer;
   }
 
   /// @throws error like collectives
   void finish() override {
-    exact_(message_.last(extra_scalars_));
-    sum_.sum(message_.first(message_.size() - extra_scalars_));
+    exact_sum_(gradient_buffer_.last(extra_scalars_));
+    sum_.sum(gradient_buffer_.first(gradient_buffer_.size() - extra_scalars_));
   }
 
   [[nodiscard]] rank_memory local_memory() const noexcept override { return rank_memory::strategy; }
@@ -68,16 +69,16 @@ class compressed : public summing_strategy {
       return 0;
     }
   }
-  void save(packer& to) override { sum_.save(to); }
-  [[nodiscard]] bool load(unpacker& from, std::size_t weights) override { return sum_.load(from, weights); }
+  void save(packer& output) override { sum_.save(output); }
+  [[nodiscard]] bool load(unpacker& input, std::size_t weights) override { return sum_.load(input, weights); }
 
  private:
   Communicator world_;
-  tutti::broadcast<Communicator, binary_tree> share_;
-  allreduce<Communicator, direct, tutti::sum<float>> exact_;
+  tutti::broadcast<Communicator, binary_tree> broadcast_;
+  allreduce<Communicator, direct, tutti::sum<float>> exact_sum_;
   Sum sum_;
   std::size_t extra_scalars_;
-  std::span<float> message_;
+  std::span<float> gradient_buffer_;
 };
 
 }  // namespace tutti::nn

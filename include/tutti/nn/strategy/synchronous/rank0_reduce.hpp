@@ -34,16 +34,16 @@ class rank0_reduce : public summing_strategy {
     collect_(numbers, 0);
     distribute_(numbers, 0);
   }
-  void begin(std::span<float> message) noexcept override { message_ = message; }
+  void begin(std::span<float> gradient_buffer) noexcept override { gradient_buffer_ = gradient_buffer; }
   /// Completes the sums in the gradient buffer.
   /// @throws error if an operation has failed; the buffer is then undefined
-  void finish() override { sum(message_); }
+  void finish() override { sum(gradient_buffer_); }
 
  private:
   mutable Communicator world_;
   reduce<Communicator, Collecting, tutti::sum<float>> collect_;
   tutti::broadcast<Communicator, Distributing> distribute_;
-  std::span<float> message_;
+  std::span<float> gradient_buffer_;
 };
 
 }  // namespace tutti::nn

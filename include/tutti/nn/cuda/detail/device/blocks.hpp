@@ -61,8 +61,8 @@ class sequence final : public stage<M> {
       stages_[i]->forward(how, rows, i == 0 ? x : values_[i - 1].data(), i == values_.size() ? y : values_[i].data());
     }
   }
-  void backward(batch_context<float> const& how, std::size_t rows, std::byte const* x, std::byte const* y, std::byte* dy,
-                std::byte* dx) override {
+  void backward(batch_context<float> const& how, std::size_t rows, std::byte const* x, std::byte const* y,
+                std::byte* dy, std::byte* dx) override {
     float const* first = behind_;
     // The first learning layer need not compute derivatives of its inputs.
     std::size_t const last = dx == nullptr ? learning_ : 0;
@@ -144,8 +144,8 @@ class residual_stage final : public stage<M> {
     }
     math_.add_rectified(rows * this->of().outputs, long_way_.data(), shortcut_ ? short_way_.data() : x, y);
   }
-  void backward(batch_context<float> const& how, std::size_t rows, std::byte const* x, std::byte const* y, std::byte* dy,
-                std::byte* dx) override {
+  void backward(batch_context<float> const& how, std::size_t rows, std::byte const* x, std::byte const* y,
+                std::byte* dy, std::byte* dx) override {
     // The body may overwrite its derivatives, and the shortcut needs them too.
     math_.split_slopes(rows * this->of().outputs, y, dy, body_slopes_.data());
     std::byte const* more = dy;
@@ -205,8 +205,8 @@ class weight_norm_stage final : public stage<M> {
   void forward(batch_context<float> const& how, std::size_t rows, std::byte const* x, std::byte* y) override {
     inner_->forward(how, rows, x, y);
   }
-  void backward(batch_context<float> const& how, std::size_t rows, std::byte const* x, std::byte const* y, std::byte* dy,
-                std::byte* dx) override {
+  void backward(batch_context<float> const& how, std::size_t rows, std::byte const* x, std::byte const* y,
+                std::byte* dy, std::byte* dx) override {
     batch_context<float> inside = how;
     inside.on_completion = {};  // gradients of the inner layer are not gradients of the model
     inner_->backward(inside, rows, x, y, dy, dx);

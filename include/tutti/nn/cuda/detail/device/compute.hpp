@@ -151,7 +151,8 @@ class compute {
     any_pieces_ = false;
   }
 
-  void gradient(image_batch const& images, batch_context<float> how, float share, bool last, gradient_listener& listener) {
+  void gradient(image_batch const& images, batch_context<float> how, float share, bool last,
+                gradient_listener& listener) {
     std::size_t const rows = load(images, true);
     model_->forward(how, rows, x_.data(), y_.data());
     if (!last) {

@@ -44,8 +44,8 @@ class product_stage final : public stage<M> {
   void forward(batch_context<float> const&, std::size_t rows, std::byte const* x, std::byte* y) override {
     math_.forward(l_, rows, weights_, x, y);
   }
-  void backward(batch_context<float> const& how, std::size_t rows, std::byte const* x, std::byte const* y, std::byte* dy,
-                std::byte* dx) override {
+  void backward(batch_context<float> const& how, std::size_t rows, std::byte const* x, std::byte const* y,
+                std::byte* dy, std::byte* dx) override {
     math_.differentiate_sums(l_, rows, y, dy, gradients_);
     math_.differentiate_weights(l_, rows, x, dy, gradients_);
     how.on_completion(gradients_);

@@ -76,8 +76,8 @@ template <std::size_t V, class T>
 constexpr void pool_mean(geometry::pooling const& l, std::size_t i, std::size_t j, std::size_t c, T const* x, T* y) {
   using namespace tutti::detail::device;
   using tutti::detail::device::pack;  // nn has a function named pack
-  std::size_t const pixels =
-      (l.vertical.end(i, l.input.rows) - l.vertical.begin(i)) * (l.horizontal.end(j, l.input.columns) - l.horizontal.begin(j));
+  std::size_t const pixels = (l.vertical.end(i, l.input.rows) - l.vertical.begin(i)) *
+                             (l.horizontal.end(j, l.input.columns) - l.horizontal.begin(j));
   float const share = 1.0F / static_cast<float>(pixels);
   float mean[V] = {};
   for (std::size_t r = l.vertical.begin(i); r != l.vertical.end(i, l.input.rows); ++r) {
@@ -111,14 +111,15 @@ constexpr void pool_backward(geometry::pooling const& l, std::size_t r, std::siz
       pack<T, V> const slope = load_pack<V>(dy + at);
       if (from != nullptr) {
         pack<pooled_from, V> const chosen = load_pack<V>(from + at);
-        auto const place = static_cast<pooled_from>((r + l.vertical.padding - i * l.vertical.stride) * l.horizontal.side +
-                                                    (s + l.horizontal.padding - j * l.horizontal.stride));
+        auto const place =
+            static_cast<pooled_from>((r + l.vertical.padding - i * l.vertical.stride) * l.horizontal.side +
+                                     (s + l.horizontal.padding - j * l.horizontal.stride));
         for (std::size_t k = 0; k != V; ++k) {
           sum[k] += chosen.at[k] == place ? static_cast<float>(slope.at[k]) : 0.0F;
         }
       } else {
-        std::size_t const pixels =
-            (l.vertical.end(i, l.input.rows) - l.vertical.begin(i)) * (l.horizontal.end(j, l.input.columns) - l.horizontal.begin(j));
+        std::size_t const pixels = (l.vertical.end(i, l.input.rows) - l.vertical.begin(i)) *
+                                   (l.horizontal.end(j, l.input.columns) - l.horizontal.begin(j));
         float const share = 1.0F / static_cast<float>(pixels);
         for (std::size_t k = 0; k != V; ++k) {
           sum[k] += static_cast<float>(slope.at[k]) * share;

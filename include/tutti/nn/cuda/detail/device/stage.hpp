@@ -36,8 +36,8 @@ class stage {
   /// Notes that the parameters have changed.
   virtual void refresh() {}
   virtual void forward(batch_context<float> const& how, std::size_t rows, std::byte const* x, std::byte* y) = 0;
-  virtual void backward(batch_context<float> const& how, std::size_t rows, std::byte const* x, std::byte const* y, std::byte* dy,
-                        std::byte* dx) = 0;
+  virtual void backward(batch_context<float> const& how, std::size_t rows, std::byte const* x, std::byte const* y,
+                        std::byte* dy, std::byte* dx) = 0;
 
  private:
   extents of_;
