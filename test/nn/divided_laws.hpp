@@ -43,8 +43,8 @@ class random_batches {
     std::vector<double> result;
     for (std::size_t i = 0; i != part.samples.count; ++i) {
       std::size_t const row = (step * samples_ + part.samples.first + i) * numbers_;
-      auto const from = images_.begin() + static_cast<std::ptrdiff_t>(row + part.numbers.first);
-      result.insert(result.end(), from, from + static_cast<std::ptrdiff_t>(part.numbers.count));
+      auto const row_begin = images_.begin() + static_cast<std::ptrdiff_t>(row + part.numbers.first);
+      result.insert(result.end(), row_begin, row_begin + static_cast<std::ptrdiff_t>(part.numbers.count));
     }
     return result;
   }

@@ -47,8 +47,8 @@ template <class T>
 layer_list<T> block(nn::image_shape const& shape, std::size_t channels) {
   conv2d<T, nn::tanh> first(shape, {.channels = channels, .filter_window = {3, 1, 1}});
   conv2d<T> second(first.output_shape(), {.channels = channels, .filter_window = {3, 1, 1}, .bias = false});
-  auto const made = second.output_shape();
-  return {std::move(first), std::move(second), batch_norm<T>(made)};
+  auto const shape = second.output_shape();
+  return {std::move(first), std::move(second), batch_norm<T>(shape)};
 }
 
 /// A layer as users write it: y = x x, without parameters.
@@ -109,11 +109,11 @@ struct scale final : nn::layer<T> {
   }
 };
 
-constexpr std::size_t few = 5;
+constexpr std::size_t few_rows = 5;
 constexpr std::size_t enough_for_threads = 40;
 
 /// The bits of all weights after two steps.
-std::vector<std::uint32_t> trained(layer_list<float> layers, std::size_t rows) {
+std::vector<std::uint32_t> trained_weights(layer_list<float> layers, std::size_t rows) {
   nn::model<float> model(std::move(layers));
   model.initialise(1);
   nn::sgd<float> optimizer(model.parameters().size(), 0.9F, 0.001F);
@@ -121,10 +121,10 @@ std::vector<std::uint32_t> trained(layer_list<float> layers, std::size_t rows) {
   nn::matrix<float> x({rows, model.inputs()});
   std::generate_n(x.data(), x.size(), [&] { return random.fraction<float>(); });
   for (int step = 0; step != 2; ++step) {
-    auto const in = nn::read_only<float>(nn::first_rows(x, rows));
-    auto const y = model.forward(in, {.training = true});
+    auto const input = nn::read_only<float>(nn::first_rows(x, rows));
+    auto const y = model.forward(input, {.training = true});
     std::copy_n(y.data(), y.size(), model.derivatives().data());
-    model.backward(in);
+    model.backward(input);
     optimizer.step(model.parameters(), model.gradients(), 0.01F);
   }
   std::vector<std::uint32_t> bits;
@@ -138,9 +138,9 @@ std::vector<std::uint32_t> trained(layer_list<float> layers, std::size_t rows) {
 BOOST_AUTO_TEST_CASE(the_processor_s_instructions_change_no_bit) {
   auto const change_no_bit = [](layer_list<float> const& layers) {
     tutti::detail::limit_instructions(tutti::detail::instruction_set::baseline);
-    auto const plain = trained(layers, few);
+    auto const plain = trained_weights(layers, few_rows);
     tutti::detail::limit_instructions(tutti::detail::available_instructions());
-    return plain == trained(layers, few);
+    return plain == trained_weights(layers, few_rows);
   };
   BOOST_TEST(change_no_bit(nn::lenet5<float>({1, 28, 28}, 10)));
   BOOST_TEST(change_no_bit(nn::small_resnet<float>(8, {3, 8, 8}, 10)));
@@ -150,14 +150,14 @@ BOOST_AUTO_TEST_CASE(a_loop_is_shared_out_without_gaps) {
   for (int const threads : {1, 2, 3}) {
     nn::set_threads(threads);
     for (std::size_t const count : std::initializer_list<std::size_t>{0, 1, 7, 8, 1000}) {
-      std::vector<int> done(count);
+      std::vector<int> visit_counts(count);
       std::atomic<int> parts = 0;
       nn::detail::parallel_for(count, 4, [&](std::size_t first, std::size_t last) {
         parts += 1;
-        std::for_each(done.begin() + static_cast<std::ptrdiff_t>(first),
-                      done.begin() + static_cast<std::ptrdiff_t>(last), [](int& d) { ++d; });
+        std::for_each(visit_counts.begin() + static_cast<std::ptrdiff_t>(first),
+                      visit_counts.begin() + static_cast<std::ptrdiff_t>(last), [](int& d) { ++d; });
       });
-      BOOST_TEST(std::ranges::count(done, 1) == static_cast<std::ptrdiff_t>(count));
+      BOOST_TEST(std::ranges::count(visit_counts, 1) == static_cast<std::ptrdiff_t>(count));
       BOOST_TEST(parts <= (count < 8 ? 1 : threads));
     }
   }
@@ -202,12 +202,12 @@ BOOST_AUTO_TEST_CASE(the_number_of_threads_changes_no_bit) {
     return y;
   };
   nn::set_threads(1);
-  auto const weights = trained(layers, enough_for_threads);
+  auto const weights = trained_weights(layers, enough_for_threads);
   auto const narrow = biases(6);
   auto const wide = biases(300);
   for (int const threads : {2, 3}) {
     nn::set_threads(threads);
-    BOOST_TEST((trained(layers, enough_for_threads) == weights));
+    BOOST_TEST((trained_weights(layers, enough_for_threads) == weights));
     BOOST_TEST((biases(6) == narrow));
     BOOST_TEST((biases(300) == wide));
   }
@@ -219,7 +219,7 @@ BOOST_AUTO_TEST_CASE(the_largest_is_the_first_of_equals_and_a_nan_before_all) {
   layer.reserve(1);
   float const nan = std::numeric_limits<float>::quiet_NaN();
   float const infinity = std::numeric_limits<float>::infinity();
-  auto const chosen = [&](std::vector<float> x) {
+  auto const chosen_pixel = [&](std::vector<float> x) {
     float y = 0;
     float dy = 1;
     std::vector<float> dx(4);
@@ -230,14 +230,14 @@ BOOST_AUTO_TEST_CASE(the_largest_is_the_first_of_equals_and_a_nan_before_all) {
     BOOST_TEST((at != 4 && (y == x[at] || (std::isnan(y) && std::isnan(x[at])))));
     return at;
   };
-  BOOST_TEST(chosen({1, 2, 3, 4}) == 3);
-  BOOST_TEST(chosen({-1, -2, -3, -4}) == 0);
-  BOOST_TEST(chosen({-infinity, -infinity, -infinity, -infinity}) == 0);
-  BOOST_TEST(chosen({0, 1, 1, 0}) == 1);  // row by row, not column by column
-  BOOST_TEST(chosen({0, 0, 1, 1}) == 2);
-  BOOST_TEST(chosen({5, infinity, nan, 5}) == 2);
-  BOOST_TEST(chosen({5, -nan, infinity, 5}) == 1);
-  BOOST_TEST(chosen({-nan, nan, 1, 1}) == 0);
+  BOOST_TEST(chosen_pixel({1, 2, 3, 4}) == 3);
+  BOOST_TEST(chosen_pixel({-1, -2, -3, -4}) == 0);
+  BOOST_TEST(chosen_pixel({-infinity, -infinity, -infinity, -infinity}) == 0);
+  BOOST_TEST(chosen_pixel({0, 1, 1, 0}) == 1);  // row by row, not column by column
+  BOOST_TEST(chosen_pixel({0, 0, 1, 1}) == 2);
+  BOOST_TEST(chosen_pixel({5, infinity, nan, 5}) == 2);
+  BOOST_TEST(chosen_pixel({5, -nan, infinity, 5}) == 1);
+  BOOST_TEST(chosen_pixel({-nan, nan, 1, 1}) == 0);
 }
 
 BOOST_AUTO_TEST_CASE(dense_layers) {

@@ -16,8 +16,8 @@ namespace support {
 inline std::vector<float> random_numbers(std::size_t count, std::uint64_t seed, std::uint64_t stream) {
   tutti::nn::random_sequence random(seed, stream);
   std::vector<float> result(count);
-  for (float& one : result) {
-    one = random.fraction<float>() - 0.5F;
+  for (float& number : result) {
+    number = random.fraction<float>() - 0.5F;
   }
   return result;
 }

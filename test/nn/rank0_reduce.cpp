@@ -18,15 +18,15 @@ namespace {
 struct plain_step : tutti::nn::training_step {
   explicit plain_step(std::vector<float>& sums) : numbers(sums) {}
 
-  [[nodiscard]] std::span<float> parameters() override { return followed; }
+  [[nodiscard]] std::span<float> parameters() override { return weights_seen; }
   [[nodiscard]] std::span<float> gradient_buffer() override { return numbers; }
   [[nodiscard]] std::size_t samples() const override { return 1; }
   [[nodiscard]] float learning_rate() const override { return 0; }
-  void update() override { followed = numbers; }
-  void update_local() override { followed.clear(); }
+  void update() override { weights_seen = numbers; }
+  void update_local() override { weights_seen.clear(); }
 
   std::vector<float>& numbers;
-  std::vector<float> followed;
+  std::vector<float> weights_seen;
 };
 
 }  // namespace
@@ -41,12 +41,14 @@ BOOST_AUTO_TEST_CASE(weights_of_all_ranks_follow_the_sum_over_all) {
       strategy.begin(message);
       strategy.on_completion(0);
       plain_step now(message);
-      bool const all = strategy.step(now) == tutti::nn::metrics_scope::all_ranks;
+      bool const is_of_all_ranks = strategy.step(now) == tutti::nn::metrics_scope::all_ranks;
       std::vector<float> const sums(1000, size * (size + 1) / 2);
-      std::vector<float> shared(10, me);
-      strategy.broadcast(shared);
-      return all && now.followed == sums && message == sums && shared == std::vector<float>(10, 0) ? ""
-                                                                                                   : "other weights";
+      std::vector<float> broadcast_values(10, me);
+      strategy.broadcast(broadcast_values);
+      return is_of_all_ranks && now.weights_seen == sums && message == sums &&
+                     broadcast_values == std::vector<float>(10, 0)
+                 ? ""
+                 : "other weights";
     });
   }
 }
