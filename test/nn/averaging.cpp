@@ -82,9 +82,9 @@ nn::settings plain_settings() {
 nn::replica replica_of(tutti::rank_type rank, tutti::rank_type size, nn::settings const& settings) {
   nn::set_threads(1);
   auto const& data = laws::training_data();
-  return nn::replica(
-      nn::model<float>(nn::mlp<float>(784, laws::hidden, 10, nn::hidden_activation::relu), nn::replica::extra_scalars),
-      data.training, data.test, settings, rank, size);
+  return nn::replica(nn::model<float>(nn::mlp<float>(784, laws::hidden_sizes, 10, nn::hidden_activation::relu),
+                                      nn::replica::extra_scalars),
+                     data.training, data.test, settings, rank, size);
 }
 
 /// A replica with batch normalisation.
@@ -375,7 +375,7 @@ BOOST_AUTO_TEST_CASE(all_ranks_know_the_clients_of_a_round_and_all_are_clients_a
 
 BOOST_AUTO_TEST_CASE(only_clients_move_the_weights_and_all_have_them_after_the_round) {
   auto const images = [](tutti::rank_type rank, std::size_t) { return rank + 1; };
-  auto const weights = weights_after_steps(4, 6, in_rounds(2, 0.5), images);
+  auto const rank_weights = weights_after_steps(4, 6, in_rounds(2, 0.5), images);
   auto const rounds = on_all(4, [](auto& world) {  // the expected clients
     nn::federated_averaging strategy(world, tutti::star{}, {1, 0.5, 7});
     auto weights = random_numbers(numbers, 1, 0);
@@ -394,22 +394,22 @@ BOOST_AUTO_TEST_CASE(only_clients_move_the_weights_and_all_have_them_after_the_r
     for (tutti::rank_type r = 0; r != 4; ++r) {
       bool const client = std::ranges::count(clients, r) != 0;
       auto const begin = round == 0 ? random_numbers(numbers, 1, 0)
-                                    : std::vector(weights_after(weights[r], 2 * round - 1).begin(),
-                                                  weights_after(weights[r], 2 * round - 1).end());
-      BOOST_TEST(std::ranges::equal(begin, weights_after(weights[r], 2 * round)) != client);
-      BOOST_TEST(
-          std::ranges::equal(weights_after(weights[r], 2 * round + 1), weights_after(weights[0], 2 * round + 1)));
+                                    : std::vector(weights_after(rank_weights[r], 2 * round - 1).begin(),
+                                                  weights_after(rank_weights[r], 2 * round - 1).end());
+      BOOST_TEST(std::ranges::equal(begin, weights_after(rank_weights[r], 2 * round)) != client);
+      BOOST_TEST(std::ranges::equal(weights_after(rank_weights[r], 2 * round + 1),
+                                    weights_after(rank_weights[0], 2 * round + 1)));
       if (client) {
         double const image_count = r + 1.0;
         weight += image_count;
         auto const g = random_numbers(numbers + 2, 2 + r, 2 * round + 1);
         for (std::size_t i = 0; i != numbers; ++i) {
-          expected[i] += image_count * (double{weights_after(weights[r], 2 * round)[i]} - 0.1 * double{g[i]});
+          expected[i] += image_count * (double{weights_after(rank_weights[r], 2 * round)[i]} - 0.1 * double{g[i]});
         }
       }
     }
     for (std::size_t i = 0; i != numbers; ++i) {
-      BOOST_TEST(std::abs(double{weights_after(weights[0], 2 * round + 1)[i]} - expected[i] / weight) < 1e-6);
+      BOOST_TEST(std::abs(double{weights_after(rank_weights[0], 2 * round + 1)[i]} - expected[i] / weight) < 1e-6);
     }
   }
 }

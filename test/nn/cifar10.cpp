@@ -128,9 +128,9 @@ BOOST_AUTO_TEST_CASE(labels_beyond_the_classes) {
 BOOST_AUTO_TEST_CASE(folders_of_cifar10) {
   folder const f;
   auto const problem = [&] { return complaint([&] { return nn::read_folder(f.path); }); };
-  auto const complaint = problem();
-  expect_part(complaint, "train-images-idx3-ubyte");
-  expect_part(complaint, "data_batch*.bin.gz");
+  auto const text = problem();
+  expect_part(text, "train-images-idx3-ubyte");
+  expect_part(text, "data_batch*.bin.gz");
   expect_part(complaint([&] { return nn::read_folder(f.path / "none"); }), "is not a folder");
   expect_part(complaint([&] { return nn::read_cifar10_folder(f.path / "none"); }), "is not a folder");
 

@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(a_batch_in_pieces_is_final_when_its_last_piece_is) {
     for (std::size_t const piece : {0U, 1U, 5U}) {
       auto settings = laws::training_settings();
       settings.micro_batch = piece;
-      nn::replica model(nn::model<float>(nn::mlp<float>(784, laws::hidden, 10, nn::hidden_activation::relu),
+      nn::replica model(nn::model<float>(nn::mlp<float>(784, laws::hidden_sizes, 10, nn::hidden_activation::relu),
                                          nn::replica::extra_scalars),
                         data.training, data.test, settings, size - 1, size);
       model.start(0);

@@ -95,9 +95,10 @@ BOOST_AUTO_TEST_CASE(by_labels_a_rank_has_few_classes) {
     std::vector<std::size_t> result;
     for (auto const& part : nn::detail::partition(labels, kind, 10, 1)) {
       BOOST_TEST(part.size() == 1000U);
-      std::set<std::uint8_t> classes;
-      std::ranges::transform(part, std::inserter(classes, classes.end()), [&](std::uint32_t i) { return labels[i]; });
-      result.push_back(classes.size());
+      std::set<std::uint8_t> part_classes;
+      std::ranges::transform(part, std::inserter(part_classes, part_classes.end()),
+                             [&](std::uint32_t i) { return labels[i]; });
+      result.push_back(part_classes.size());
     }
     return result;
   };

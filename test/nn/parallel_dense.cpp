@@ -95,18 +95,18 @@ class pair_alone {
     for (std::size_t i = 0; i != static_cast<std::size_t>(count); ++i) {
       bool const is_own = ranks_.rank() == owner || i >= static_cast<std::size_t>(count) - shared_count;
       std::size_t const place = ranks_.rank() == owner ? i : at.size() - static_cast<std::size_t>(count) + i;
-      auto const loss_moved = [&](double offset) {
-        double const value = is_own ? at[place] : 0;
+      auto const loss_at_offset = [&](double offset) {
+        double const original = is_own ? at[place] : 0;
         if (is_own) {
           at[place] += offset;
         }
         double const value = loss();
         if (is_own) {
-          at[place] = value;
+          at[place] = original;
         }
         return value;
       };
-      double const difference = (loss_moved(1e-5) - loss_moved(-1e-5)) / 2e-5;
+      double const difference = (loss_at_offset(1e-5) - loss_at_offset(-1e-5)) / 2e-5;
       if (is_own) {
         result = std::max(result, std::abs(difference - gradients[place]));
       }

@@ -71,7 +71,7 @@ class sparse_sum {
   /// The momentum that is applied before gradients are summed; 0 without.
   [[nodiscard]] float momentum() const noexcept { return error_feedback_.momentum(); }
   /// The error feedback: the gradients that this rank has not sent yet.
-  [[nodiscard]] std::span<float const> unsent_gradients() const noexcept { return error_feedback_.owed(); }
+  [[nodiscard]] std::span<float const> error_feedback() const noexcept { return error_feedback_.owed(); }
 
  private:
   Communicator world_;
