@@ -225,7 +225,7 @@ BOOST_AUTO_TEST_CASE(no_topology_and_no_bucket_is_seen_in_sums_by_a_constant_fac
     nn::fixed_point whole(world, tutti::ring{}, nn::constant_factor{1e6F}, 0, extra_scalars);
     nn::fixed_point bucket_strategy(world, tutti::ring{}, nn::constant_factor{1e6F}, 1024, extra_scalars);
     nn::fixed_point tree_strategy(world, tutti::binary_tree{}, nn::constant_factor{1e6F}, 4096, extra_scalars);
-    auto const first = sums_of(whole_strategy, contribution);
+    auto const first = sums_of(whole, contribution);
     return have_same_bits(first, sums_of(bucket_strategy, contribution)) &&
                    have_same_bits(first, sums_of(tree_strategy, contribution))
                ? ""
