@@ -9,7 +9,7 @@
 #include <tutti/nn/strategy/averaging/federated_averaging.hpp>
 #include <tutti/nn/strategy/averaging/gossip.hpp>
 #include <tutti/nn/strategy/averaging/local_sgd.hpp>
-#include <tutti/nn/strategy/compressed/compressed.hpp>
+#include <tutti/nn/strategy/compressed/compressed_synchronous.hpp>
 #include <tutti/nn/strategy/compressed/quantised_sum.hpp>
 #include <tutti/nn/strategy/compressed/sparse_sum.hpp>
 #include <tutti/nn/strategy/synchronous/fixed_point.hpp>
@@ -77,7 +77,7 @@ void with_compressed(Communicator& world, options const& options, std::size_t wa
   using namespace tutti;
   auto const& compression = options.compress;
   auto const exchanging = [&](auto sum) {
-    nn::compressed strategy(world, std::move(sum), tutti::nn::replica::extra_scalars);
+    nn::compressed_synchronous strategy(world, std::move(sum), tutti::nn::replica::extra_scalars);
     f(strategy);
   };
   auto const sixteen_bits = [&]<class Number>(std::type_identity<Number>) {

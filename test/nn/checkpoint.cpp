@@ -11,7 +11,7 @@
 #include <tutti/nn/strategy/averaging/federated_averaging.hpp>
 #include <tutti/nn/strategy/averaging/gossip.hpp>
 #include <tutti/nn/strategy/averaging/local_sgd.hpp>
-#include <tutti/nn/strategy/compressed/compressed.hpp>
+#include <tutti/nn/strategy/compressed/compressed_synchronous.hpp>
 #include <tutti/nn/strategy/compressed/quantised_sum.hpp>
 #include <tutti/nn/strategy/compressed/sparse_sum.hpp>
 #include <tutti/nn/strategy/synchronous/synchronous.hpp>
@@ -131,7 +131,9 @@ struct run {
 /// Calls f with a strategy of that kind.
 template <class Communicator, class F>
 void with_strategy(strategy_kind kind, Communicator& world, F f) {
-  auto const fewer_bytes = [&](auto sum) { f(nn::compressed(world, std::move(sum), nn::replica::extra_scalars)); };
+  auto const fewer_bytes = [&](auto sum) {
+    f(nn::compressed_synchronous(world, std::move(sum), nn::replica::extra_scalars));
+  };
   switch (kind) {
     case strategy_kind::synchronous:
       f(nn::synchronous(world, tutti::ring{}));

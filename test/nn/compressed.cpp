@@ -6,7 +6,7 @@
 #include <tutti/bfloat16.hpp>
 #include <tutti/half.hpp>
 #include <tutti/nn/base/random.hpp>
-#include <tutti/nn/strategy/compressed/compressed.hpp>
+#include <tutti/nn/strategy/compressed/compressed_synchronous.hpp>
 #include <tutti/nn/strategy/compressed/quantised_sum.hpp>
 #include <tutti/nn/strategy/compressed/sparse_sum.hpp>
 #include <tutti/nn/strategy/synchronous/synchronous.hpp>
@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(gradients_in_16_bits_are_rounded_there_and_back_whole_or_in
 BOOST_AUTO_TEST_CASE(to_send_all_is_to_send_what_the_sum_is_of) {
   support::agree<tutti::loopback>(3, [](auto& world) {
     for (std::size_t const length : {0U, 1U, 2U, 1021U}) {
-      nn::compressed strategy(world, nn::sparse_sum(world, nn::top_k(1), nn::feedback()), extra_scalars);
+      nn::compressed_synchronous strategy(world, nn::sparse_sum(world, nn::top_k(1), nn::feedback()), extra_scalars);
       auto const results = sums(strategy, length, 1);
       std::vector<float> in_order(length);
       for (tutti::rank_type r = 0; r != 3; ++r) {
@@ -213,7 +213,7 @@ BOOST_AUTO_TEST_CASE(what_is_not_sent_is_sent_later) {
 BOOST_AUTO_TEST_CASE(a_sum_in_eight_bits_is_as_near_as_its_roundings_allow) {
   support::agree<tutti::loopback>(3, [](auto& world) {
     for (std::size_t const length : {0U, 1U, 2U, 1021U}) {
-      nn::compressed strategy(world, nn::quantised_sum(world), extra_scalars);
+      nn::compressed_synchronous strategy(world, nn::quantised_sum(world), extra_scalars);
       auto const results = sums(strategy, length, 1);
       auto const right = exact(length, 3, 0);
       if (!same_everywhere(world, results) || !attached_are_exact(results, length, 3)) {
@@ -243,9 +243,9 @@ BOOST_AUTO_TEST_CASE(ranks_send_as_many_bytes_as_is_said) {
     sent_bytes.push_back(sent_by(nn::synchronous(world, tutti::direct{})));
     sent_bytes.push_back(sent_by(
         nn::synchronous(world, tutti::direct{}, 0, nn::bucket_progress::between_layers, once{}, extra_scalars)));
-    sent_bytes.push_back(sent_by(nn::compressed(world, nn::quantised_sum(world), extra_scalars)));
-    sent_bytes.push_back(
-        sent_by(nn::compressed(world, nn::sparse_sum(world, nn::top_k(0.01), nn::feedback()), extra_scalars)));
+    sent_bytes.push_back(sent_by(nn::compressed_synchronous(world, nn::quantised_sum(world), extra_scalars)));
+    sent_bytes.push_back(sent_by(
+        nn::compressed_synchronous(world, nn::sparse_sum(world, nn::top_k(0.01), nn::feedback()), extra_scalars)));
     return sent_bytes;
   });
   constexpr std::size_t most_attached = 6 * 4;  // sent by a rank that sums one of the two

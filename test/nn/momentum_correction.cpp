@@ -6,7 +6,7 @@
 #include <tutti/nn/detail/numbers/norm.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/optimizer/make_optimizer.hpp>
-#include <tutti/nn/strategy/compressed/compressed.hpp>
+#include <tutti/nn/strategy/compressed/compressed_synchronous.hpp>
 #include <tutti/nn/strategy/compressed/quantised_sum.hpp>
 #include <tutti/nn/strategy/compressed/sparse_sum.hpp>
 #include <tutti/nn/strategy/synchronous/synchronous.hpp>
@@ -86,8 +86,8 @@ end corrected_end(nn::settings s, double keep, bool masking, float clip = std::n
   s.momentum_corrected = true;
   return train_end(s, [&](auto& world) {
     nn::feedback const debt(nn::correction_of(s, masking));
-    return nn::compressed(world, nn::sparse_sum(world, nn::top_k(keep), debt, nn::local_clipping(clip)),
-                          nn::replica::extra_scalars);
+    return nn::compressed_synchronous(world, nn::sparse_sum(world, nn::top_k(keep), debt, nn::local_clipping(clip)),
+                                      nn::replica::extra_scalars);
   });
 }
 
@@ -150,15 +150,16 @@ BOOST_AUTO_TEST_CASE(a_momentum_that_is_not_kept_once_is_refused) {
   };
   auto const with_feedback = [](nn::momentum_correction corrected_end) {
     return [corrected_end](auto& world) {
-      return nn::compressed(world, nn::sparse_sum(world, nn::top_k(1), nn::feedback(corrected_end)),
-                            nn::replica::extra_scalars);
+      return nn::compressed_synchronous(world, nn::sparse_sum(world, nn::top_k(1), nn::feedback(corrected_end)),
+                                        nn::replica::extra_scalars);
     };
   };
   BOOST_TEST(is_refused(with_feedback({s.momentum})));  // momentum on each rank and in the optimizer
   s.momentum_corrected = true;
   BOOST_TEST(is_refused([](auto& world) { return nn::synchronous(world, tutti::direct{}); }));
-  BOOST_TEST(is_refused(
-      [](auto& world) { return nn::compressed(world, nn::quantised_sum(world), nn::replica::extra_scalars); }));
+  BOOST_TEST(is_refused([](auto& world) {
+    return nn::compressed_synchronous(world, nn::quantised_sum(world), nn::replica::extra_scalars);
+  }));
   BOOST_TEST(is_refused(with_feedback({})));
   BOOST_TEST(is_refused(with_feedback({s.momentum / 2})));
   BOOST_TEST(!is_refused(with_feedback(nn::correction_of(s))));

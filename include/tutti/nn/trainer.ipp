@@ -104,8 +104,8 @@ inline void expect_fit(settings const& settings, nn::strategy const& ranks) {
   expects(ranks.momentum() == (settings.momentum_corrected ? settings.momentum : 0),
           "train: the strategy keeps a momentum of ", ranks.momentum(), ", and the settings ask for one of ",
           settings.momentum_corrected ? settings.momentum : 0,
-          " before gradients are summed; give feedback(correction_of(settings)) to compressed(gathered), or "
-          "with another strategy set momentum_corrected to false");
+          " before gradients are summed; give feedback(correction_of(settings)) to a sparse_sum of "
+          "compressed_synchronous, or with another strategy set momentum_corrected to false");
   expects(ranks.has_equal_weights() || !settings.synchronised_statistics,
           "train: statistics of all ranks need the same weights on all ranks; choose a synchronous strategy, or set "
           "synchronised_statistics to false");

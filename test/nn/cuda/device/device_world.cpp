@@ -14,7 +14,7 @@
 #include <tutti/nn/strategy/averaging/federated_averaging.hpp>
 #include <tutti/nn/strategy/averaging/gossip.hpp>
 #include <tutti/nn/strategy/averaging/local_sgd.hpp>
-#include <tutti/nn/strategy/compressed/compressed.hpp>
+#include <tutti/nn/strategy/compressed/compressed_synchronous.hpp>
 #include <tutti/nn/strategy/compressed/quantised_sum.hpp>
 #include <tutti/nn/strategy/compressed/sparse_sum.hpp>
 #include <tutti/nn/strategy/synchronous/fixed_point.hpp>
@@ -158,7 +158,9 @@ BOOST_AUTO_TEST_CASE(ranks_of_both_kinds_share_a_batch) {
   });
   check(
       "int8",
-      [](auto& world, auto use) { use(nn::compressed(world, nn::quantised_sum(world), replica::extra_scalars)); },
+      [](auto& world, auto use) {
+        use(nn::compressed_synchronous(world, nn::quantised_sum(world), replica::extra_scalars));
+      },
       make_settings(), 5e-2);
 }
 
@@ -174,8 +176,9 @@ BOOST_AUTO_TEST_CASE(few_gradients_of_both_kinds_are_sent) {
   check(
       "top_k",
       [&](auto& world, auto use) {
-        use(nn::compressed(world, nn::sparse_sum(world, nn::top_k(0.2, 0), nn::feedback(nn::correction_of(s))),
-                           replica::extra_scalars));
+        use(nn::compressed_synchronous(world,
+                                       nn::sparse_sum(world, nn::top_k(0.2, 0), nn::feedback(nn::correction_of(s))),
+                                       replica::extra_scalars));
       },
       s, 5e-2);
 }

@@ -25,16 +25,16 @@ concept lossy_sum =
       { e.load(input, count) } -> std::same_as<bool>;
     };
 
-/// Synchronous training with compressed gradients: `Sum` is gathered or quantised. Nothing starts before all
-/// gradients are complete. The extra scalars are summed as floats, uncompressed.
+/// Synchronous training with compressed gradients: `Sum` is a sparse_sum or a quantised_sum. Nothing starts
+/// before all gradients are complete. The extra scalars are summed as floats, uncompressed.
 ///
-///     nn::compressed strategy(world, nn::sparse_sum(world, nn::top_k(0.01), nn::feedback()),
-///                             nn::replica::extra_scalars);
+///     nn::compressed_synchronous strategy(world, nn::sparse_sum(world, nn::top_k(0.01), nn::feedback()),
+///                                         nn::replica::extra_scalars);
 template <class Communicator, lossy_sum Sum>
-class compressed : public summing_strategy {
+class compressed_synchronous : public summing_strategy {
  public:
   /// @param extra_scalars number of extra scalars at the end of the gradient buffer
-  compressed(Communicator& world, Sum sum, std::size_t extra_scalars)
+  compressed_synchronous(Communicator& world, Sum sum, std::size_t extra_scalars)
       : world_(world.alias()),
         broadcast_(world, binary_tree{}),
         exact_sum_(world, direct{}, tutti::sum<float>{}),
@@ -50,7 +50,7 @@ class compressed : public summing_strategy {
 
   /// @pre the buffer outlives `finish`
   void begin(std::span<float> gradient_buffer) override {
-    expects(gradient_buffer.size() >= extra_scalars_, "compressed: a message of ", gradient_buffer.size(),
+    expects(gradient_buffer.size() >= extra_scalars_, "compressed_synchronous: a message of ", gradient_buffer.size(),
             " numbers is shorter than the ", extra_scalars_, " attached ones");
     gradient_buffer_ = gradient_buffer;
   }
