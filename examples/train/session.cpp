@@ -213,10 +213,10 @@ session::session(job const& work, std::string_view transport, tutti::rank_type r
 void session::make_model(tutti::rank_type part) {
   auto layers = network_for(work_.options, work_.data.training);
   auto const gpu_index = gpu_indices_[rank_];
-  auto computes = gpu_index
-                      ? learner_on_gpu({std::move(layers), work_.options.gpus.numbers, *gpu_index}, settings_)
-                      : nn::make_learner(nn::model<float>(std::move(layers), nn::replica::extra_scalars), settings_);
-  model_.emplace(nn::at_speed(std::move(computes), speed_, settings_.seed, part), work_.data.training, work_.data.test,
+  auto learner = gpu_index
+                     ? learner_on_gpu({std::move(layers), work_.options.gpus.numbers, *gpu_index}, settings_)
+                     : nn::make_learner(nn::model<float>(std::move(layers), nn::replica::extra_scalars), settings_);
+  model_.emplace(nn::at_speed(std::move(learner), speed_, settings_.seed, part), work_.data.training, work_.data.test,
                  settings_, part, parts_);
 }
 

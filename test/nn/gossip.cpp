@@ -58,7 +58,8 @@ std::vector<std::vector<float>> on_all(world const& w, F f) {
   return values;
 }
 
-/// Makes `count` steps; then `average_weights` settles all exchanges, and `resume` restores each rank's own weights.
+/// Makes `count` steps; then `average_weights` settles all exchanges, and `restore_weights` restores each rank's own
+/// weights.
 auto steps_of(std::size_t count, float rate) {
   return [=](auto& strategy, std::vector<float>& weights) {
     for (std::size_t step = 0; step != count; ++step) {

@@ -40,7 +40,7 @@ class model;
 /// A reproducible replica computes whole micro-batches, which do not depend on the ranks, and adds their gradient
 /// buffers and its test scores in accumulators: the caller sums `sums` and `test_sums` over all ranks.
 ///
-/// A `learner` computes, on the host or on a device. The spans of `parameters`, `message`, `statistics` and
+/// A `learner` computes, on the host or on a device. The spans of `parameters`, `gradient_buffer`, `statistics` and
 /// `optimizer_state` are host memory. They may be written until the replica computes again (`gradient`, `update`,
 /// `test`, `start`), and must be requested again after that. Values that a listener has been told are final are not
 /// written any more, so that their sum may begin.
@@ -60,9 +60,9 @@ class replica {
   replica(model<float> model, dataset const& training, dataset const& test, nn::settings const& settings,
           rank_type rank, rank_type size);
 
-  /// Constructs a replica that computes with `computes`.
+  /// Constructs a replica that computes with this learner.
   /// @pre the learner fits the data, which outlive this
-  replica(std::unique_ptr<learner> computes, dataset const& training, dataset const& test, nn::settings const& settings,
+  replica(std::unique_ptr<learner> learner, dataset const& training, dataset const& test, nn::settings const& settings,
           rank_type rank, rank_type size);
 
   // A thread may be reading the order of the samples, whose address survives a move.

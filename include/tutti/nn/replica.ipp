@@ -17,9 +17,9 @@ TUTTI_DECL replica::replica(model<float> model, dataset const& training, dataset
                             nn::settings const& settings, rank_type rank, rank_type size)
     : replica(make_learner(std::move(model), settings), training, test, settings, rank, size) {}
 
-TUTTI_DECL replica::replica(std::unique_ptr<learner> computes, dataset const& training, dataset const& test,
+TUTTI_DECL replica::replica(std::unique_ptr<learner> learner, dataset const& training, dataset const& test,
                             nn::settings const& settings, rank_type rank, rank_type size)
-    : learner_(std::move(computes)),
+    : learner_(std::move(learner)),
       settings_(settings),
       rank_(rank),
       size_(size),

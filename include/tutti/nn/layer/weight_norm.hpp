@@ -33,14 +33,14 @@ class weight_norm final : public layer<T> {
   [[nodiscard]] std::size_t inputs() const override { return inner_.front().inputs(); }
   [[nodiscard]] std::size_t outputs() const override { return inner_.front().outputs(); }
   [[nodiscard]] std::size_t parameters() const override {
-    auto const w = inner_.front().weights();
-    return inner_.front().parameters() + w.blocks * w.units;
+    auto const layout = inner_.front().weights();
+    return inner_.front().parameters() + layout.blocks * layout.units;
   }
   [[nodiscard]] std::size_t statistics() const override { return inner_.front().statistics(); }
   [[nodiscard]] geometry::variant geometry() const override {
-    auto const w = inner_.front().weights();
-    return {
-        geometry::weight_norm{{inner_.front().geometry()}, w.blocks, w.length, w.units, inner_.front().parameters()}};
+    auto const layout = inner_.front().weights();
+    return {geometry::weight_norm{
+        {inner_.front().geometry()}, layout.blocks, layout.length, layout.units, inner_.front().parameters()}};
   }
 
   /// Binds the vectors: v, the layer's other parameters, then g.
@@ -120,9 +120,10 @@ class weight_norm final : public layer<T> {
 
   template <class F>
   void for_each_block(F const& f) {
-    auto const w = inner_.front().weights();
-    for (std::size_t b = 0; b != w.blocks; ++b) {
-      f(block{b, b * w.length * w.units, w.length, w.units, parameters_.data() + weights_.size() + b * w.units});
+    auto const layout = inner_.front().weights();
+    for (std::size_t b = 0; b != layout.blocks; ++b) {
+      f(block{b, b * layout.length * layout.units, layout.length, layout.units,
+              parameters_.data() + weights_.size() + b * layout.units});
     }
   }
 

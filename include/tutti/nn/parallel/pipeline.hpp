@@ -136,66 +136,68 @@ class pipeline {
     return total_;
   }
 
-  void forward(batch_context<T> const& context, std::size_t m) {
-    start_value_receive(m + 1);
-    if (context.training && m == 0) {
+  void forward(batch_context<T> const& context, std::size_t micro_batch) {
+    start_value_receive(micro_batch + 1);
+    if (context.training && micro_batch == 0) {
       start_gradient_receive(0);
     }
     if (!is_first()) {
-      wait(value_receives_[m % inputs_.size()]);
+      wait(value_receives_[micro_batch % inputs_.size()]);
     }
     if (!is_last()) {
-      wait(value_sends_[m % stage_.capacity()]);  // the previous values in this place have been sent
+      wait(value_sends_[micro_batch % stage_.capacity()]);  // the previous values in this place have been sent
     }
-    stage_.forward(context, m, input(m));
+    stage_.forward(context, micro_batch, input(micro_batch));
     if (!is_last()) {
-      auto const outputs = stage_.values(m);
-      value_sends_[m % stage_.capacity()] =
+      auto const outputs = stage_.values(micro_batch);
+      value_sends_[micro_batch % stage_.capacity()] =
           send_.start(std::span<T const>(outputs.data(), outputs.size()), world_.rank() + 1);
     } else if (!context.training) {
-      add(softmax_cross_entropy::measure<T>(stage_.values(m), labels_of(m)));
+      add(softmax_cross_entropy::measure<T>(stage_.values(micro_batch), labels_of(micro_batch)));
     }
   }
 
-  void backward(batch_context<T> const& context, std::size_t m) {
+  void backward(batch_context<T> const& context, std::size_t micro_batch) {
     if (!is_first()) {
-      wait(gradient_sends_[m % 2]);
+      wait(gradient_sends_[micro_batch % 2]);
     }
-    auto const dx = is_first() ? view<T>(nullptr, rows(), 0) : first_rows(input_gradients_[m % 2], rows());
+    auto const dx = is_first() ? view<T>(nullptr, rows(), 0) : first_rows(input_gradients_[micro_batch % 2], rows());
     if (is_last()) {
-      add(softmax_cross_entropy::differentiate<T>(stage_.values(m), labels_of(m), T{1} / static_cast<T>(batch_),
-                                                  stage_.derivatives()));
-      stage_.backward(context, m, input(m), stage_.derivatives(), dx);
+      add(softmax_cross_entropy::differentiate<T>(stage_.values(micro_batch), labels_of(micro_batch),
+                                                  T{1} / static_cast<T>(batch_), stage_.derivatives()));
+      stage_.backward(context, micro_batch, input(micro_batch), stage_.derivatives(), dx);
     } else {
-      start_gradient_receive(m + 1);
-      wait(gradient_receives_[m % 2]);
-      stage_.backward(context, m, input(m), first_rows(output_gradients_[m % 2], rows()), dx);
+      start_gradient_receive(micro_batch + 1);
+      wait(gradient_receives_[micro_batch % 2]);
+      stage_.backward(context, micro_batch, input(micro_batch), first_rows(output_gradients_[micro_batch % 2], rows()),
+                      dx);
     }
     if (!is_first()) {
-      gradient_sends_[m % 2] = send_.start(std::span<T const>(dx.data(), dx.size()), world_.rank() - 1);
+      gradient_sends_[micro_batch % 2] = send_.start(std::span<T const>(dx.data(), dx.size()), world_.rank() - 1);
     }
   }
 
-  void start_value_receive(std::size_t m) {
-    if (!is_first() && m < micro_batches_) {
-      std::size_t const place = m % inputs_.size();
+  void start_value_receive(std::size_t micro_batch) {
+    if (!is_first() && micro_batch < micro_batches_) {
+      std::size_t const place = micro_batch % inputs_.size();
       value_receives_[place] = recv_.start(std::span(inputs_[place].data(), inputs_[place].size()), world_.rank() - 1);
     }
   }
-  void start_gradient_receive(std::size_t m) {
-    if (!is_last() && m < micro_batches_) {
-      std::size_t const place = m % 2;
+  void start_gradient_receive(std::size_t micro_batch) {
+    if (!is_last() && micro_batch < micro_batches_) {
+      std::size_t const place = micro_batch % 2;
       gradient_receives_[place] =
           recv_.start(std::span(output_gradients_[place].data(), output_gradients_[place].size()), world_.rank() + 1);
     }
   }
 
-  [[nodiscard]] matrix_view<T const> input(std::size_t m) {
-    T const* const data = is_first() ? images_ + m * rows() * stage_.inputs() : inputs_[m % inputs_.size()].data();
+  [[nodiscard]] matrix_view<T const> input(std::size_t micro_batch) {
+    T const* const data =
+        is_first() ? images_ + micro_batch * rows() * stage_.inputs() : inputs_[micro_batch % inputs_.size()].data();
     return view<T const>(data, rows(), stage_.inputs());
   }
-  [[nodiscard]] std::span<std::uint8_t const> labels_of(std::size_t m) const {
-    return labels_.subspan(m * rows(), rows());
+  [[nodiscard]] std::span<std::uint8_t const> labels_of(std::size_t micro_batch) const {
+    return labels_.subspan(micro_batch * rows(), rows());
   }
   void add(batch_metrics<T> const& part) {
     total_.loss += part.loss;

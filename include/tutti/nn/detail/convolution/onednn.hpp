@@ -28,21 +28,21 @@ class onednn_convolution {
   static void reserve(std::size_t) noexcept {}
 
   void forward(std::size_t images, float const* x, float const* weights, float* y) {
-    auto& k = kernel_for(forward_, images, [&] {
+    auto& cached_kernel = kernel_for(forward_, images, [&] {
       auto const description = describe_forward(images);
       return kernel(images, dnnl::convolution_forward(description), description.scratchpad_desc(),
                     {{DNNL_ARG_SRC, description.src_desc()}, {DNNL_ARG_DST, description.dst_desc()}},
                     {DNNL_ARG_WEIGHTS, description.weights_desc()});
     });
-    k.attach(DNNL_ARG_SRC, x);
-    k.attach(DNNL_ARG_DST, y);
-    k.take_weights(plain_weights(), weights);
-    k.run();
+    cached_kernel.attach(DNNL_ARG_SRC, x);
+    cached_kernel.attach(DNNL_ARG_DST, y);
+    cached_kernel.take_weights(plain_weights(), weights);
+    cached_kernel.run();
   }
 
   /// Overwrites the gradients of the weights.
   void differentiate_weights(std::size_t images, float const* x, float const* dy, float* gradients) {
-    auto& k = kernel_for(weights_, images, [&] {
+    auto& cached_kernel = kernel_for(weights_, images, [&] {
       using primitive = dnnl::convolution_backward_weights;
       auto const description =
           describe<primitive>(describe_forward(images), algorithm, batch(images, geometry_.input), any_weights(),
@@ -51,15 +51,15 @@ class onednn_convolution {
                     {{DNNL_ARG_SRC, description.src_desc()}, {DNNL_ARG_DIFF_DST, description.diff_dst_desc()}},
                     {DNNL_ARG_DIFF_WEIGHTS, description.diff_weights_desc()});
     });
-    k.attach(DNNL_ARG_SRC, x);
-    k.attach(DNNL_ARG_DIFF_DST, dy);
-    k.run();
-    k.give_weights(plain_weights(), gradients);
+    cached_kernel.attach(DNNL_ARG_SRC, x);
+    cached_kernel.attach(DNNL_ARG_DIFF_DST, dy);
+    cached_kernel.run();
+    cached_kernel.give_weights(plain_weights(), gradients);
   }
 
   /// Overwrites the derivative with respect to the input.
   void differentiate_input(std::size_t images, float const* dy, float const* weights, float* dx) {
-    auto& k = kernel_for(input_, images, [&] {
+    auto& cached_kernel = kernel_for(input_, images, [&] {
       using primitive = dnnl::convolution_backward_data;
       auto const description =
           describe<primitive>(describe_forward(images), algorithm, batch(images, geometry_.input), any_weights(),
@@ -69,10 +69,10 @@ class onednn_convolution {
           {{DNNL_ARG_DIFF_SRC, description.diff_src_desc()}, {DNNL_ARG_DIFF_DST, description.diff_dst_desc()}},
           {DNNL_ARG_WEIGHTS, description.weights_desc()});
     });
-    k.attach(DNNL_ARG_DIFF_DST, dy);
-    k.attach(DNNL_ARG_DIFF_SRC, dx);
-    k.take_weights(plain_weights(), weights);
-    k.run();
+    cached_kernel.attach(DNNL_ARG_DIFF_DST, dy);
+    cached_kernel.attach(DNNL_ARG_DIFF_SRC, dx);
+    cached_kernel.take_weights(plain_weights(), weights);
+    cached_kernel.run();
   }
 
  private:
