@@ -212,9 +212,8 @@ session::session(job const& work, std::string_view transport, tutti::rank_type r
 
 void session::make_model(tutti::rank_type part) {
   auto layers = network_for(work_.options, work_.data.training);
-  auto const gpu_index = gpu_indices_[rank_];
-  auto learner = gpu_index
-                     ? learner_on_gpu({std::move(layers), work_.options.gpus.numbers, *gpu_index}, settings_)
+  auto const gpu = gpu_indices_[rank_];
+  auto learner = gpu ? learner_on_gpu({std::move(layers), work_.options.gpus.numbers, *gpu}, settings_)
                      : nn::make_learner(nn::model<float>(std::move(layers), nn::replica::extra_scalars), settings_);
   model_.emplace(nn::at_speed(std::move(learner), speed_, settings_.seed, part), work_.data.training, work_.data.test,
                  settings_, part, parts_);
@@ -316,8 +315,8 @@ void session::step(nn::step_result const& result, nn::replica const& model) {
   auto shifted_result = result;
   shifted_result.seconds += earlier_seconds_;
   if (bytes_ != nullptr) {
-    shifted_result.bytes_sent = sent_before_ + static_cast<double>(bytes_->sent().bytes);
-    shifted_result.bytes_received = received_before_ + static_cast<double>(bytes_->received().bytes);
+    shifted_result.bytes_sent = sent_before_ + static_cast<double>(bytes_->outgoing().bytes);
+    shifted_result.bytes_received = received_before_ + static_cast<double>(bytes_->incoming().bytes);
   }
   history_.step(shifted_result, model);
   if (progress_) {
