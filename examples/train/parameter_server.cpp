@@ -53,7 +53,7 @@ void show(ps::summary const& sum, ps::roles const& roles, std::vector<std::strin
   show_histogram("clocks ahead of the slowest when weights were read", sum.lead());
   show_histogram("updates that a gradient had not seen when it was pushed", sum.missed());
   for (auto const& lost_worker : sum.lost) {
-    std::printf("lost: worker %u: %s\n", rank_summary.worker, rank_summary.why.c_str());
+    std::printf("lost: worker %u: %s\n", lost_worker.worker, lost_worker.why.c_str());
   }
   std::fflush(stdout);
 }

@@ -356,7 +356,7 @@ class basic_host_math : public Order {
       for (std::size_t i = 0; i != numbers.size(); ++i) {
         tutti::nn::random_sequence random(key, first_row + i / l.numbers);
         random.discard(i % l.numbers);
-        numbers[i] *= random() >> 32U < l.limit ? 0.0F : l.kept;
+        numbers[i] *= random() >> 32U < l.limit ? 0.0F : l.scale;
       }
       write(numbers, to);
     });
@@ -400,12 +400,12 @@ class basic_host_math : public Order {
   }
   void normalise(geometry::weight_norm const& l, float const* parameters, float* made) {
     stream_.put([=] {
-      std::copy_n(parameters, l.learned, made);
+      std::copy_n(parameters, l.layer_parameters, made);
       for_each_unit(
           l, parameters,
           [&](std::size_t first, std::size_t which, double square, double) {
             for (std::size_t i = 0; i != l.length; ++i) {
-              float const share = parameters[l.learned + which] / static_cast<float>(std::sqrt(square));
+              float const share = parameters[l.layer_parameters + which] / static_cast<float>(std::sqrt(square));
               made[first + i * l.units] = parameters[first + i * l.units] * share;
             }
           },
@@ -414,14 +414,14 @@ class basic_host_math : public Order {
   }
   void differentiate_norm(geometry::weight_norm const& l, float const* parameters, float const* slopes, float* to) {
     stream_.put([=] {
-      std::copy_n(slopes, l.learned, to);
+      std::copy_n(slopes, l.layer_parameters, to);
       for_each_unit(
           l, parameters,
           [&](std::size_t first, std::size_t which, double square, double product) {
-            to[l.learned + which] = static_cast<float>(product / std::sqrt(square));
+            to[l.layer_parameters + which] = static_cast<float>(product / std::sqrt(square));
             for (std::size_t i = 0; i != l.length; ++i) {
               std::size_t const at = first + i * l.units;
-              to[at] = static_cast<float>(double{parameters[l.learned + which]} / std::sqrt(square) *
+              to[at] = static_cast<float>(double{parameters[l.layer_parameters + which]} / std::sqrt(square) *
                                           (double{slopes[at]} - double{parameters[at]} * product / square));
             }
           },
@@ -574,14 +574,15 @@ class basic_host_math : public Order {
   static void for_each_product(geometry::convolution const& l, std::size_t rows, F const& f) {
     std::size_t const ins = l.input.channels / l.groups;
     std::size_t const outs = l.output.channels / l.groups;
-    std::size_t const side = l.over.side;
+    std::size_t const side = l.filter_window.side;
     for (std::size_t place = 0; place != rows * l.output.rows * l.output.columns; ++place) {
       std::size_t const column = place % l.output.columns;
       std::size_t const row = place / l.output.columns % l.output.rows;
       std::size_t const image = place / (l.output.columns * l.output.rows);
       for (std::size_t k = 0; k != side * side; ++k) {
-        std::size_t const i = row * l.over.stride + k / side - l.over.padding;  // wraps above the first row
-        std::size_t const j = column * l.over.stride + k % side - l.over.padding;
+        std::size_t const i =
+            row * l.filter_window.stride + k / side - l.filter_window.padding;  // wraps above the first row
+        std::size_t const j = column * l.filter_window.stride + k % side - l.filter_window.padding;
         if (i >= l.input.rows || j >= l.input.columns) {
           continue;
         }

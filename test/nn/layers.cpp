@@ -47,8 +47,8 @@ template <class T>
 layer_list<T> block(nn::image_shape const& shape, std::size_t channels) {
   conv2d<T, nn::tanh> first(shape, {.channels = channels, .filter_window = {3, 1, 1}});
   conv2d<T> second(first.output_shape(), {.channels = channels, .filter_window = {3, 1, 1}, .bias = false});
-  auto const shape = second.output_shape();
-  return {std::move(first), std::move(second), batch_norm<T>(shape)};
+  auto const output_shape = second.output_shape();
+  return {std::move(first), std::move(second), batch_norm<T>(output_shape)};
 }
 
 /// A layer as users write it: y = x x, without parameters.

@@ -262,15 +262,15 @@ void follow(cudaStream_t in, std::size_t count, device::sgd_step const& step, fl
 
 void normalise_weights(cudaStream_t in, geometry::weight_norm const& l, float const* parameters, float* made) {
   std::size_t const weights = l.blocks * l.length * l.units;
-  for_weights(in, l, {l.length, l.units, parameters, parameters + l.learned, nullptr, made, nullptr});
-  for_elements("copying what else a layer learns", in, l.learned - weights, device::converted<float>{},
+  for_weights(in, l, {l.length, l.units, parameters, parameters + l.layer_parameters, nullptr, made, nullptr});
+  for_elements("copying what else a layer learns", in, l.layer_parameters - weights, device::converted<float>{},
                to(made + weights), parameters + weights);
 }
 void differentiate_weight_norm(cudaStream_t in, geometry::weight_norm const& l, float const* parameters,
                                float const* slopes, float* gradients) {
   std::size_t const weights = l.blocks * l.length * l.units;
-  for_weights(in, l, {l.length, l.units, parameters, parameters + l.learned, slopes, gradients, gradients + l.learned});
-  for_elements("copying what else a layer learns", in, l.learned - weights, device::converted<float>{},
+  for_weights(in, l, {l.length, l.units, parameters, parameters + l.layer_parameters, slopes, gradients, gradients + l.layer_parameters});
+  for_elements("copying what else a layer learns", in, l.layer_parameters - weights, device::converted<float>{},
                to(gradients + weights), slopes + weights);
 }
 

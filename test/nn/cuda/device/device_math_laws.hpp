@@ -166,8 +166,8 @@ class batch_on_device {
     static_cast<void>(dx_.get());  // waits until all users of `kept` have run
   }
   void pass(geometry::weight_norm const& l) {
-    on_device<Math> const made(math_, 4 * l.learned, 4);
-    on_device<Math> const slopes(math_, 4 * l.learned, 4);
+    on_device<Math> const made(math_, 4 * l.layer_parameters, 4);
+    on_device<Math> const slopes(math_, 4 * l.layer_parameters, 4);
     math_.normalise(l, parameters_.as_floats(), made.as_floats());
     l.layer[0].visit([&](auto const& inside) {
       using inner = std::remove_cvref_t<decltype(inside)>;

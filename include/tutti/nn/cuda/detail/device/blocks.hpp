@@ -215,12 +215,13 @@ class weight_norm_stage final : public stage<M> {
 
  private:
   weight_norm_stage(M& math, geometry::weight_norm const& l, std::unique_ptr<stage<M>> inner)
-      : stage<M>({inner->of().inputs, inner->of().outputs, l.learned + l.blocks * l.units, inner->of().statistics}),
+      : stage<M>(
+            {inner->of().inputs, inner->of().outputs, l.layer_parameters + l.blocks * l.units, inner->of().statistics}),
         math_(math),
         l_(l),
         inner_(std::move(inner)),
-        made_(math, l.learned * sizeof(float)),
-        slopes_(math, l.learned * sizeof(float)) {}
+        made_(math, l.layer_parameters * sizeof(float)),
+        slopes_(math, l.layer_parameters * sizeof(float)) {}
 
   M& math_;
   geometry::weight_norm l_;
