@@ -23,8 +23,8 @@ nn::dataset points(std::size_t count, std::uint64_t seed) {
   nn::dataset set{{1, 1, 2}, 2, {}, {}};
   nn::random_sequence random(seed, 0);
   for (std::size_t i = 0; i != count; ++i) {
-    auto const x = static_cast<int>(random.below(256));
-    auto const y = static_cast<int>(random.below(256));
+    auto const x = static_cast<int>(random.draw_below(256));
+    auto const y = static_cast<int>(random.draw_below(256));
     int const distance = (x - 128) * (x - 128) + (y - 128) * (y - 128);
     set.pixels.push_back(static_cast<std::uint8_t>(x));
     set.pixels.push_back(static_cast<std::uint8_t>(y));
@@ -37,19 +37,19 @@ nn::dataset points(std::size_t count, std::uint64_t seed) {
 nn::replica replica_of(nn::data_pair const& data, nn::settings const& settings, tutti::rank_type rank,
                        tutti::rank_type size) {
   constexpr std::array<std::size_t, 2> hidden{32, 32};
-  return nn::replica(nn::model<float>(nn::mlp<float>(2, hidden, 2, nn::hidden_activation::relu), nn::replica::attached),
+  return nn::replica(nn::model<float>(nn::mlp<float>(2, hidden, 2, nn::hidden_activation::relu), nn::replica::extra_scalars),
                      data.training, data.test, settings, rank, size);
 }
 
 // One step computes gradients of this rank's part of the batch, sums them over all ranks, and updates each model.
 void train_by_hand(nn::replica& model, nn::summing_strategy& ranks) {
-  ranks.share(model.parameters());  // sends the weights of rank 0 to all
+  ranks.broadcast(model.parameters());  // sends the weights of rank 0 to all
   for (std::size_t epoch = 0; epoch != model.settings().epochs; ++epoch) {
     model.start(epoch);
     for (std::size_t b = 0; b != model.batches(); ++b) {
-      ranks.begin(model.message());
+      ranks.begin(model.gradient_buffer());
       model.gradient(b, ranks);  // the strategy sums gradients as soon as they are complete
-      ranks.finish();            // the message holds the sum over all ranks
+      ranks.finish();            // the buffer holds the sum over all ranks
       model.update(model.settings().rate);
     }
   }
@@ -58,9 +58,9 @@ void train_by_hand(nn::replica& model, nn::summing_strategy& ranks) {
 // An observer of steps and epochs.
 struct progress {
   void step(nn::step_result const&, nn::replica const&) {}
-  void epoch(nn::epoch_result const& done) {
+  void epoch(nn::epoch_result const& result) {
     if (prints) {
-      std::printf("epoch %zu: loss %.3f, %.1f %% right\n", done.epoch + 1, done.test_loss, 100 * done.test_accuracy);
+      std::printf("epoch %zu: loss %.3f, %.1f %% right\n", result.epoch + 1, result.test_loss, 100 * result.test_accuracy);
     }
   }
 

@@ -96,7 +96,7 @@ class watch {
   void compute(tutti::rank_type worker) { world_.transport().spend(work_.time_of(worker, step_++)); }
 
   void step(nn::step_result const&, nn::replica const&) {}
-  void stepped(nn::replica const& model) {
+  void after_step(nn::replica const& model) {
     if (step_ != steps_) {
       compute(model.rank());
     }
@@ -122,7 +122,7 @@ void train(World& world, job const& work, nn::data_pair const& data, std::vector
   auto const hidden = bench::wholes("hidden", settings.text("hidden", ""), 1);
   nn::replica model(nn::model<float>(nn::mlp<float>(data.training.features(), hidden, data.training.classes,
                                                     nn::hidden_activation::relu),
-                                     nn::replica::attached),
+                                     nn::replica::extra_scalars),
                     data.training, data.test, work.training, worker, work.workers);
   watch observer(world, work, model, found);
   if (work.by_servers()) {

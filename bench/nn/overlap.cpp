@@ -76,7 +76,7 @@ std::vector<std::size_t> numbers(std::string const& text) {
 /// Tells a strategy which of a model's gradients are final.
 template <class Strategy>
 struct listener {
-  void completed(float const* first) { strategy.completed(static_cast<std::size_t>(first - message.data())); }
+  void on_completion(float const* first) { strategy.on_completion(static_cast<std::size_t>(first - message.data())); }
 
   Strategy& strategy;
   std::span<float> message;
@@ -91,7 +91,7 @@ class watched : public nn::local_only {
     final_.clear();
     waited_for_.clear();
   }
-  void completed(std::size_t first) override {
+  void on_completion(std::size_t first) override {
     if (first < first_) {
       final_.push_back(since_begin());
       waited_for_.push_back(first_);
@@ -118,10 +118,10 @@ class watched : public nn::local_only {
 template <class Strategy>
 double step(nn::model<float>& model, nn::matrix_view<float const> const& x, Strategy& strategy) {
   auto const begin = bench::now();
-  strategy.begin(model.message());
+  strategy.begin(model.gradient_buffer());
   auto const y = model.forward(x, {.training = true});
   std::copy_n(y.data(), y.size(), model.derivatives().data());
-  listener<Strategy> timed{strategy, model.message()};
+  listener<Strategy> timed{strategy, model.gradient_buffer()};
   model.backward(x, nn::completion<float>(timed));
   strategy.finish();
   return static_cast<double>(bench::now() - begin) * 1e-9;
@@ -178,13 +178,13 @@ int measure(Communicator& world, Topology const& topology, plan const& p) {
   }
   double const computing = middle[0];
   double const plain = middle[1];
-  double const each = (plain - computing) / static_cast<double>(model.message().size());
+  double const each = (plain - computing) / static_cast<double>(model.gradient_buffer().size());
   double best = computing;
   for (std::size_t i = 0; i != alone.waited_for().size(); ++i) {
     best = std::max(best, middle[2 + 2 * p.buckets.size() + i] + each * static_cast<double>(alone.waited_for()[i]));
   }
   std::printf("%u ranks, %s, %.1f MiB of gradients; medians of %zu steps, ms\n\n", static_cast<unsigned>(world.size()),
-              Topology::name.data(), static_cast<double>(model.message().size_bytes()) / (1 << 20), p.rounds);
+              Topology::name.data(), static_cast<double>(model.gradient_buffer().size_bytes()) / (1 << 20), p.rounds);
   std::printf("  computing alone %8.1f\n  all at once     %8.1f\n  at best         %8.1f\n\n", computing * 1e3,
               plain * 1e3, best * 1e3);
   if (best >= plain) {

@@ -73,7 +73,7 @@ result measure(nn::data_pair const& data, row const& how, std::uint64_t seed) {
       [&](auto& world) {
         ps::roles const roles(workers + 1, 1);
         nn::replica model(
-            nn::model<float>(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu), nn::replica::attached),
+            nn::model<float>(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu), nn::replica::extra_scalars),
             data.training, data.test, settings, roles.serves(world.rank()) ? 0 : roles.worker(world.rank()), workers);
         auto const pace = [&](tutti::rank_type worker, tutti::duration) {
           if (found.seconds > 0) {

@@ -135,8 +135,8 @@ int serve(Communicator& world, bench::settings const& s, nn::dataset const& imag
   test.pixels.assign(images.pixels.begin(), images.pixels.begin() + static_cast<std::ptrdiff_t>(images.features()));
   test.labels.assign(1, images.labels.front());
   auto const model = s.one_of("model", {"mlp", "lenet5", "resnet"});
-  nn::replica replica(nn::model<float>(network(model, hidden, images), nn::replica::attached), images, test, settings,
-                      world.rank(), world.size());
+  nn::replica replica(nn::model<float>(network(model, hidden, images), nn::replica::extra_scalars), images, test,
+                      settings, world.rank(), world.size());
   nn::synchronous ranks(world, tutti::doubling{});
 
   bench::command_line commands(s.text("control", ""));

@@ -29,12 +29,12 @@ class whole_model {
   }
 
   [[nodiscard]] nn::batch_part images() const { return {samples_, {0, model_.inputs()}}; }
-  [[nodiscard]] nn::range scored() const { return samples_; }
+  [[nodiscard]] nn::range scored_samples() const { return samples_; }
   [[nodiscard]] std::span<float> parameters() { return model_.parameters(); }
   [[nodiscard]] std::span<float> gradients() { return model_.gradients(); }
   void initialise(std::uint64_t seed) { model_.initialise(seed); }
 
-  nn::score<float> gradient(nn::matrix_view<float const> const& images, std::span<std::uint8_t const> labels) {
+  nn::batch_metrics<float> gradient(nn::matrix_view<float const> const& images, std::span<std::uint8_t const> labels) {
     auto const values = model_.forward(images, {.training = true});
     auto const result = nn::softmax_cross_entropy::differentiate<float>(values, labels, 1 / static_cast<float>(batch_),
                                                                         model_.derivatives());
@@ -43,7 +43,7 @@ class whole_model {
     return result;
   }
 
-  nn::score<float> test(nn::matrix_view<float const> const& images, std::span<std::uint8_t const> labels) {
+  nn::batch_metrics<float> test(nn::matrix_view<float const> const& images, std::span<std::uint8_t const> labels) {
     return nn::softmax_cross_entropy::measure<float>(model_.forward(images), labels);
   }
 

@@ -38,7 +38,7 @@ class learner {
         optimizer_(model_->parameters().size(), 0.9F),
         part_(model_->images()),
         images_(part_.samples.count * part_.numbers.count),
-        labels_(model_->scored().count) {}
+        labels_(model_->scored_samples().count) {}
 
   [[nodiscard]] Model& model() { return *model_; }
 
@@ -69,7 +69,7 @@ class learner {
       scale_.apply(set.image(batch[samples.first + i]).subspan(numbers.first, numbers.count),
                    std::span(images_).subspan(i * numbers.count, numbers.count));
     }
-    auto const scored = model_->scored();
+    auto const scored = model_->scored_samples();
     for (std::size_t i = 0; i != scored.count; ++i) {
       labels_[i] = set.labels[batch[scored.first + i]];
     }
@@ -124,8 +124,8 @@ std::unique_ptr<learner<Model>> make_within(memory_limit const& limit, std::size
 /// Seconds that the rank has waited for others; 0 if its model does not count them.
 template <class Model>
 double waited(Model const& model) {
-  if constexpr (requires { model.waited(); }) {
-    return static_cast<double>(model.waited().count()) * 1e-9;
+  if constexpr (requires { model.waiting_time(); }) {
+    return static_cast<double>(model.waiting_time().count()) * 1e-9;
   } else {
     return 0;
   }

@@ -10,16 +10,17 @@ outcomes train_over_loopback(job const& work) {
 }
 
 outcomes train_over_shared_memory(job const& work) {
-  return work.launched ? train_in_launched_world<tutti::shared_memory>(work) : train_over<tutti::shared_memory>(work);
+  return work.is_launched ? train_in_launched_world<tutti::shared_memory>(work)
+                          : train_over<tutti::shared_memory>(work);
 }
 
 outcomes train_over_tcp(job const& work) {
-  return work.launched ? train_in_launched_world<tutti::tcp>(work) : train_over<tutti::tcp>(work);
+  return work.is_launched ? train_in_launched_world<tutti::tcp>(work) : train_over<tutti::tcp>(work);
 }
 
 outcomes train_over_by_locality(job const& work) {
   using transport = tutti::by_locality<tutti::shared_memory, tutti::tcp>;
-  tutti::world_options<transport> how;
-  how.transport.ranks_per_host = work.options.ranks_per_host;
-  return work.launched ? train_in_launched_world<transport>(work, how) : train_over<transport>(work, how);
+  tutti::world_options<transport> settings;
+  settings.transport.ranks_per_host = work.options.ranks_per_host;
+  return work.is_launched ? train_in_launched_world<transport>(work, settings) : train_over<transport>(work, settings);
 }

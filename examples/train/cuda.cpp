@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gpu.hpp"
-#include "learner_on_card.hpp"
+#include "learner_on_gpu.hpp"
 #include <tutti/cuda/devices.hpp>
 #include <tutti/cuda/error.hpp>
 #include <tutti/nn/cuda/replica.hpp>
@@ -10,7 +10,7 @@
 
 namespace nn = tutti::nn;
 
-cards_here find_cards() {
+host_gpus find_gpus() {
   try {
     return {tutti::cuda::devices(), "CUDA counts no cards on its host"};
   } catch (tutti::cuda::error const& e) {
@@ -18,6 +18,6 @@ cards_here find_cards() {
   }
 }
 
-std::unique_ptr<nn::learner> learner_on_card(nn::device_model model, nn::settings const& settings) {
+std::unique_ptr<nn::learner> learner_on_gpu(nn::device_model model, nn::settings const& settings) {
   return nn::cuda::make_learner(std::move(model), settings);
 }

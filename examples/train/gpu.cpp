@@ -8,45 +8,46 @@
 namespace {
 
 /// Marks the reason of a rank that cannot have its card.
-constexpr char sorry = '!';
+constexpr char refusal_mark = '!';
 
 }  // namespace
 
-std::string tell_card(gpu_options const& gpus, tutti::rank_type rank, std::string const& described,
-                      tutti::rank_type place) {
-  auto const here = find_cards();
-  auto const name = sorry + ("--gpu: " + described);
-  if (here.count == 0) {
-    return name + " cannot compute on a GPU: " + here.why_none;
+std::string gpu_choice_text(gpu_options const& gpus, tutti::rank_type rank, std::string const& rank_name,
+                            tutti::rank_type place) {
+  auto const gpus_found = find_gpus();
+  auto const name = refusal_mark + ("--gpu: " + rank_name);
+  if (gpus_found.count == 0) {
+    return name + " cannot compute on a GPU: " + gpus_found.why_none;
   }
-  auto const there = static_cast<std::uint32_t>(here.count);
-  auto const number = gpus.card_of(rank).value_or(place % there);
-  if (number >= there) {
+  auto const gpu_count = static_cast<std::uint32_t>(gpus_found.count);
+  auto const number = gpus.gpu_index_of(rank).value_or(place % gpu_count);
+  if (number >= gpu_count) {
     return name + " must compute on card " + std::to_string(number) + ", but its host has " +
-           (there == 1 ? "one, card 0" : std::to_string(there) + ", cards 0 to " + std::to_string(there - 1));
+           (gpu_count == 1 ? "one, card 0"
+                           : std::to_string(gpu_count) + ", cards 0 to " + std::to_string(gpu_count - 1));
   }
   return std::to_string(number);
 }
 
-std::vector<card> read_cards(std::vector<std::string> const& told) {
-  std::vector<card> all;
-  for (auto const& text : told) {
-    if (text.starts_with(sorry)) {
+std::vector<gpu_index> read_gpu_choices(std::vector<std::string> const& choices) {
+  std::vector<gpu_index> result;
+  for (auto const& text : choices) {
+    if (text.starts_with(refusal_mark)) {
       throw std::runtime_error(text.substr(1));
     }
-    all.push_back(text.empty() ? card() : card(std::stoi(text)));
+    result.push_back(text.empty() ? gpu_index() : gpu_index(std::stoi(text)));
   }
-  return all;
+  return result;
 }
 
-std::string describe(std::vector<card> const& cards, tutti::nn::precision numbers) {
+std::string describe(std::vector<gpu_index> const& gpu_indices, tutti::nn::precision numbers) {
   std::string text;
-  bool others = false;
-  for (std::size_t r = 0; r != cards.size(); ++r) {
-    if (cards[r]) {
-      text += (text.empty() ? "rank " : ", rank ") + std::to_string(r) + " on card " + std::to_string(*cards[r]);
+  bool has_host_ranks = false;
+  for (std::size_t r = 0; r != gpu_indices.size(); ++r) {
+    if (gpu_indices[r]) {
+      text += (text.empty() ? "rank " : ", rank ") + std::to_string(r) + " on card " + std::to_string(*gpu_indices[r]);
     }
-    others = others || !cards[r];
+    has_host_ranks = has_host_ranks || !gpu_indices[r];
   }
-  return text.append(" in ").append(name(numbers)) + (others ? "; the others on their hosts in float" : "");
+  return text.append(" in ").append(name(numbers)) + (has_host_ranks ? "; the others on their hosts in float" : "");
 }

@@ -12,7 +12,7 @@
 struct job {
   struct options options;
   tutti::nn::data_pair data;
-  bool launched = false;  ///< join the launcher's world instead of starting ranks
+  bool is_launched = false;  ///< join the launcher's world instead of starting ranks
 };
 
 /// One outcome for each rank. The values mean nothing.

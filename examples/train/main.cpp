@@ -33,27 +33,27 @@ tutti::nn::data_pair load_as_it_is(options const& o) {
 tutti::nn::data_pair pretend(options const& o) {
   bool const large = is_large(o.model);
   std::size_t const side = large ? o.speeds.side : 28;
-  tutti::nn::dataset const none{
+  tutti::nn::dataset const empty_images{
       {large ? std::size_t{3} : std::size_t{1}, side, side}, side == 224 ? std::size_t{1000} : std::size_t{10}, {}, {}};
-  tutti::nn::data_pair all{none, none};
-  all.training.labels.resize(o.samples);
-  all.test.labels.resize(1);
-  return all;
+  tutti::nn::data_pair data{empty_images, empty_images};
+  data.training.labels.resize(o.samples);
+  data.test.labels.resize(1);
+  return data;
 }
 
 /// Loads the data, padded where images are too small for the model.
 tutti::nn::data_pair load(options const& o) {
-  if (o.speeds.pretended()) {
+  if (o.speeds.is_simulated()) {
     return pretend(o);
   }
   constexpr std::size_t least = 32;
-  auto all = load_as_it_is(o);
-  for (auto* const set : {&all.training, &all.test}) {
+  auto data = load_as_it_is(o);
+  for (auto* const set : {&data.training, &data.test}) {
     if (is_large(o.model) && std::max(set->shape.rows, set->shape.columns) < least) {
       *set = tutti::nn::pad(*set, least);
     }
   }
-  return all;
+  return data;
 }
 
 /// Checks, before the training, that a file can be written.
@@ -87,22 +87,22 @@ outcomes train(job const& work) {
 /// Prints why ranks failed, each reason once.
 /// @returns the number of failed ranks
 std::size_t report_failures(outcomes const& ranks) {
-  std::size_t failed = 0;
+  std::size_t failure_count = 0;
   for (std::size_t r = 0; r != ranks.size(); ++r) {
     if (ranks[r].has_value()) {
       continue;
     }
-    ++failed;
+    ++failure_count;
     auto const& text = ranks[r].failure().text;
-    bool said = false;
-    for (std::size_t before = 0; before != r; ++before) {
-      said = said || (!ranks[before].has_value() && ranks[before].failure().text == text);
+    bool is_reported = false;
+    for (std::size_t previous = 0; previous != r; ++previous) {
+      is_reported = is_reported || (!ranks[previous].has_value() && ranks[previous].failure().text == text);
     }
-    if (!said) {
+    if (!is_reported) {
       std::fprintf(stderr, "train: rank %zu: %s\n", r, text.c_str());
     }
   }
-  return failed;
+  return failure_count;
 }
 
 }  // namespace
@@ -113,14 +113,14 @@ int main(int argc, char** argv) {
   auto& options = work.options;
   try {
     auto const place = tutti::read_environment();
-    work.launched = place.launcher != "none";
+    work.is_launched = place.launcher != "none";
     if (!place.advice.empty()) {
       std::fprintf(stderr, "train: %s\n", place.advice.c_str());
     }
     if (options.transport.empty()) {
-      options.transport = work.launched ? "tcp" : "loopback";
+      options.transport = work.is_launched ? "tcp" : "loopback";
     }
-    if (work.launched && options.transport == "loopback") {
+    if (work.is_launched && options.transport == "loopback") {
       throw std::runtime_error("loopback joins the threads of one process, but a launcher (" + place.launcher +
                                ") started several: use --transport tcp or shared_memory");
     }
@@ -134,9 +134,9 @@ int main(int argc, char** argv) {
     work.data = load(options);
     std::fflush(stdout);  // forked ranks would inherit unwritten output
     auto const ends = train(work);
-    auto const failed = report_failures(ends);
-    bool const others_go_on = options.faults.go_on || options.strategy.name == "parameter_server";
-    return failed == 0 || (others_go_on && failed < ends.size()) ? EXIT_SUCCESS : EXIT_FAILURE;
+    auto const failure_count = report_failures(ends);
+    bool const others_continue = options.faults.continues || options.strategy.name == "parameter_server";
+    return failure_count == 0 || (others_continue && failure_count < ends.size()) ? EXIT_SUCCESS : EXIT_FAILURE;
   } catch (std::exception const& e) {
     std::fprintf(stderr, "train: %s\n", e.what());
     return EXIT_FAILURE;

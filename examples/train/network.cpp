@@ -32,7 +32,7 @@ nn::layer_list<float> network_for(options const& options, nn::dataset const& ima
   auto const activation = options.activation == "tanh"      ? nn::hidden_activation::tanh
                           : options.activation == "sigmoid" ? nn::hidden_activation::sigmoid
                                                             : nn::hidden_activation::relu;
-  return nn::mlp<float>(images.features(), options.hidden, images.classes, activation);
+  return nn::mlp<float>(images.features(), options.hidden_sizes, images.classes, activation);
 }
 
 bool is_large(std::string const& model) {
@@ -45,7 +45,7 @@ std::string describe_network(options const& options, nn::dataset const& images) 
     return options.speeds.side == 0 ? options.model : options.model + " for images of " + side + " x " + side;
   }
   std::string text = std::to_string(images.features());
-  for (auto const size : options.hidden) {
+  for (auto const size : options.hidden_sizes) {
     text.append("-").append(std::to_string(size));
   }
   return text.append("-").append(std::to_string(images.classes)).append(", ").append(options.activation);

@@ -134,7 +134,7 @@ bool read_digits(std::string_view text, Number& number) {
 /// Options of strategies.
 class strategy_options {
  public:
-  strategy_options(CLI::App& app, strategy_choice& s) : chosen_(s) {
+  strategy_options(CLI::App& app, strategy_choice& s) : strategy_(s) {
     app.add_option("--strategy", s.name,
                    "What ranks exchange: the sum of their gradients at every step (synchronous), or of their weights "
                    "every few steps (local_sgd), weights with neighbours (gossip), or after rounds in which some train "
@@ -144,7 +144,7 @@ class strategy_options {
             CLI::IsMember({"synchronous", "local_sgd", "gossip", "federated", "parameter_server", "network_server"}));
     servers_ = app.add_option("--servers", s.servers, "Of parameter_server: how many ranks are servers")
                    ->check(CLI::Range(1U, 1023U));
-    given_ =
+    staleness_option_ =
         app.add_option("--staleness", staleness_,
                        "With parameter_server: the steps by which a worker may be ahead of the slowest, or unbounded; "
                        "with gossip: the age in steps that a neighbour's weights may have");
@@ -158,30 +158,30 @@ class strategy_options {
 
   /// @throws CLI::ValidationError if the options do not go together
   void finish() {
-    bool const servers = chosen_.name == "parameter_server";
-    for (auto const* const one : {servers_, sends_, l1_}) {
-      if (!servers && one->count() != 0) {
-        throw CLI::ValidationError("--" + one->get_lnames().front(), "needs --strategy parameter_server");
+    bool const servers = strategy_.name == "parameter_server";
+    for (auto const* const option : {servers_, sends_, l1_}) {
+      if (!servers && option->count() != 0) {
+        throw CLI::ValidationError("--" + option->get_lnames().front(), "needs --strategy parameter_server");
       }
     }
-    if (!servers && chosen_.name != "gossip" && given_->count() != 0) {
+    if (!servers && strategy_.name != "gossip" && staleness_option_->count() != 0) {
       throw CLI::ValidationError("--staleness", "needs --strategy parameter_server or gossip");
     }
     if (staleness_ == "unbounded" && servers) {
-      chosen_.staleness = strategy_choice::unbounded;
-    } else if (!read_digits(staleness_, chosen_.staleness)) {
+      strategy_.staleness = strategy_choice::no_bound;
+    } else if (!read_digits(staleness_, strategy_.staleness)) {
       throw CLI::ValidationError(
           "--staleness", "must be a number of steps, or with parameter_server unbounded, not \"" + staleness_ + "\"");
-    } else if (chosen_.name == "gossip" && chosen_.staleness > 1000) {
+    } else if (strategy_.name == "gossip" && strategy_.staleness > 1000) {
       throw CLI::ValidationError("--staleness", "must be at most 1000 with gossip, not " + staleness_);
     }
   }
 
  private:
-  strategy_choice& chosen_;
+  strategy_choice& strategy_;
   std::string staleness_ = "0";
   CLI::Option* servers_ = nullptr;
-  CLI::Option* given_ = nullptr;
+  CLI::Option* staleness_option_ = nullptr;
   CLI::Option* sends_ = nullptr;
   CLI::Option* l1_ = nullptr;
 };
@@ -189,20 +189,20 @@ class strategy_options {
 /// Options of strategies with weight averaging, and of the division of images among ranks.
 class averaging_options {
  public:
-  averaging_options(CLI::App& app, averaging& chosen, tutti::nn::settings& s) : chosen_(chosen), settings_(s) {
-    constexpr auto most = std::size_t{1'000'000'000};
-    every_ = app.add_option("--every", chosen.every, "Of local_sgd: weights are averaged after this many steps")
-                 ->check(CLI::Range(std::size_t{1}, most))
-                 ->default_str("");
+  averaging_options(CLI::App& app, averaging& choice, tutti::nn::settings& s) : averaging_(choice), settings_(s) {
+    constexpr auto limit = std::size_t{1'000'000'000};
+    interval_ = app.add_option("--every", choice.interval, "Of local_sgd: weights are averaged after this many steps")
+                    ->check(CLI::Range(std::size_t{1}, limit))
+                    ->default_str("");
     neighbours_ = app.add_option("--neighbours", graph_, "Of gossip: the pairs of ranks that exchange weights")
                       ->check(CLI::IsMember({"ring", "exponential"}))
                       ->default_str("");
-    participation_ = app.add_option("--participation", chosen.participation,
+    participation_ = app.add_option("--participation", choice.participation,
                                     "With federated: the share of the ranks that train in a round")
                          ->check(within(0.0, 1.0))
                          ->default_str("");
-    local_epochs_ = app.add_option("--local-epochs", chosen.local_epochs, "Of federated: epochs in a round")
-                        ->check(CLI::Range(std::size_t{1}, most))
+    local_epochs_ = app.add_option("--local-epochs", choice.local_epochs, "Of federated: epochs in a round")
+                        ->check(CLI::Range(std::size_t{1}, limit))
                         ->default_str("");
     app.add_option("--shards", images_,
                    "The division of training images: each batch over all ranks (shared), or a part for each rank, of "
@@ -212,15 +212,15 @@ class averaging_options {
 
   /// Copies the options into place.
   /// @throws CLI::ValidationError if the options do not go with the strategy
-  void finish(strategy_choice const& chosen) const {
+  void finish(strategy_choice const& choice) const {
     using namespace tutti::nn;
-    auto const& strategy = chosen.name;
-    for (auto const kind : {ownership::shared, ownership::iid, ownership::labels}) {
+    auto const& strategy = choice.name;
+    for (auto const kind : {ownership::common, ownership::iid, ownership::labels}) {
       settings_.images = images_ == name(kind) ? kind : settings_.images;
     }
-    chosen_.graph = graph_ == "ring" ? neighbours::ring : neighbours::exponential;
+    averaging_.graph = graph_ == "ring" ? neighbours::ring : neighbours::exponential;
     for (auto const& [option, owner] :
-         {std::pair{every_, "local_sgd"}, std::pair{neighbours_, "gossip"}, std::pair{participation_, "federated"},
+         {std::pair{interval_, "local_sgd"}, std::pair{neighbours_, "gossip"}, std::pair{participation_, "federated"},
           std::pair{local_epochs_, "federated"}}) {
       if (option->count() != 0 && strategy != owner) {
         throw CLI::ValidationError(option->get_name(), std::string("needs --strategy ") + owner);
@@ -236,11 +236,11 @@ class averaging_options {
   }
 
  private:
-  averaging& chosen_;
+  averaging& averaging_;
   tutti::nn::settings& settings_;
   std::string graph_ = "ring";
   std::string images_ = "shared";
-  CLI::Option* every_;
+  CLI::Option* interval_;
   CLI::Option* neighbours_;
   CLI::Option* participation_;
   CLI::Option* local_epochs_;
@@ -249,7 +249,7 @@ class averaging_options {
 /// Options of gradient compression.
 class compression_options {
  public:
-  compression_options(CLI::App& app, compression& c) : chosen_(c) {
+  compression_options(CLI::App& app, compression& c) : compression_(c) {
     app.add_option("--compress", c.kind,
                    "Gradients travel as 16-bit numbers, as 8-bit numbers with a scale for each block, or only some of "
                    "them: the largest ones, or all that reach a threshold")
@@ -279,9 +279,9 @@ class compression_options {
   /// Adjusts other options to these.
   /// @throws CLI::ValidationError if the options do not go together
   void finish(options& o, bool topology_given) const {
-    bool const sparse = chosen_.kind == "top_k" || chosen_.kind == "threshold";
+    bool const sparse = compression_.kind == "top_k" || compression_.kind == "threshold";
     auto const only_with = [&](CLI::Option const* option, std::string const& kind) {
-      if (option->count() != 0 && chosen_.kind != kind) {
+      if (option->count() != 0 && compression_.kind != kind) {
         throw CLI::ValidationError(option->get_name(), "needs --compress " + kind);
       }
     };
@@ -291,23 +291,23 @@ class compression_options {
     if (clipping_->count() != 0 && !sparse) {
       throw CLI::ValidationError("--local-clipping", "needs --compress top_k or threshold");
     }
-    if (chosen_.momentum_correction && (!sparse || o.settings.optimizer == tutti::nn::optimizer_kind::lars)) {
+    if (compression_.momentum_correction && (!sparse || o.settings.optimizer == tutti::nn::optimizer_kind::lars)) {
       throw CLI::ValidationError("--momentum-correction",
                                  "needs --compress top_k or threshold, and --optimizer sgd or nesterov");
     }
-    o.settings.momentum_corrected = chosen_.momentum_correction;
-    if (chosen_.momentum_masking && !chosen_.momentum_correction) {
+    o.settings.momentum_corrected = compression_.momentum_correction;
+    if (compression_.momentum_masking && !compression_.momentum_correction) {
       throw CLI::ValidationError("--momentum-masking", "needs --momentum-correction");
     }
-    if (chosen_.kind == "none") {
+    if (compression_.kind == "none") {
       return;
     }
     if (!topology_given) {
       o.topology = "direct";
     }
-    bool const sixteen = chosen_.kind == "fp16" || chosen_.kind == "bf16";
+    bool const sixteen = compression_.kind == "fp16" || compression_.kind == "bf16";
     if (o.topology != "direct" && !(sixteen && o.topology == "ring")) {
-      throw CLI::ValidationError("--topology", "must be direct with --compress " + chosen_.kind +
+      throw CLI::ValidationError("--topology", "must be direct with --compress " + compression_.kind +
                                                    (sixteen ? ", or ring, which rounds at every hop" : ""));
     }
     if (!sixteen && o.bucket != 0) {
@@ -316,7 +316,7 @@ class compression_options {
   }
 
  private:
-  compression& chosen_;
+  compression& compression_;
   CLI::Option* keep_;
   CLI::Option* least_;
   CLI::Option* warm_up_;
@@ -326,7 +326,7 @@ class compression_options {
 /// Options of the numbers in which gradients are summed.
 class summing_options {
  public:
-  summing_options(CLI::App& app, summing& s) : chosen_(s) {
+  summing_options(CLI::App& app, summing& s) : summing_(s) {
     app.add_option("--sums", s.kind,
                    "Gradients are added as floats; or as integers, which is what programmable switches add: multiplied "
                    "by a factor (fixed_point) or by a power of two for each block (shared_exponents)")
@@ -335,35 +335,35 @@ class summing_options {
                   ->check(within(1e-20, 1e30));
     block_ = app.add_option("--exponent-block", s.block, "Of shared_exponents: how many gradients share one")
                  ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 30));
-    app.add_flag("--compare-sums", s.compared,
+    app.add_flag("--compare-sums", s.has_shadow_sum,
                  "An experiment: also adds the gradients in double, and reports by how much the weights differ")
         ->default_str("");
   }
 
   /// @throws CLI::ValidationError if the options do not go together
   void finish(options const& o) const {
-    if (factor_->count() != 0 && chosen_.kind != "fixed_point") {
+    if (factor_->count() != 0 && summing_.kind != "fixed_point") {
       throw CLI::ValidationError("--factor", "needs --sums fixed_point");
     }
-    if (block_->count() != 0 && chosen_.kind != "shared_exponents") {
+    if (block_->count() != 0 && summing_.kind != "shared_exponents") {
       throw CLI::ValidationError("--exponent-block", "needs --sums shared_exponents");
     }
     bool const plain = o.strategy.name == "synchronous" && o.compress.kind == "none" && !o.settings.reproducible;
-    if (!plain && chosen_.kind != "float") {
+    if (!plain && summing_.kind != "float") {
       throw CLI::ValidationError(
           "--sums", "must be float, except with --strategy synchronous and without --compress and --reproducible");
     }
-    if (chosen_.compared && (!plain || o.settings.optimizer != tutti::nn::optimizer_kind::sgd)) {
+    if (summing_.has_shadow_sum && (!plain || o.settings.optimizer != tutti::nn::optimizer_kind::sgd)) {
       throw CLI::ValidationError(
           "--compare-sums", "needs --strategy synchronous and --optimizer sgd, without --compress and --reproducible");
     }
-    if (o.progress_thread && (chosen_.kind != "float" || chosen_.compared)) {
+    if (o.progress_thread && (summing_.kind != "float" || summing_.has_shadow_sum)) {
       throw CLI::ValidationError("--progress-thread", "needs --sums float, without --compare-sums");
     }
   }
 
  private:
-  summing& chosen_;
+  summing& summing_;
   CLI::Option* factor_;
   CLI::Option* block_;
 };
@@ -405,9 +405,9 @@ bool read_of_rank(std::string const& text, std::uint32_t& rank, Number& number) 
 }
 
 /// @throws CLI::ValidationError if the option has named the rank before
-template <class Named>
-void expect_once(char const* option, std::vector<Named> const& before, std::uint32_t rank) {
-  if (std::ranges::any_of(before, [rank](Named const& one) { return one.rank == rank; })) {
+template <class Entry>
+void expect_once(char const* option, std::vector<Entry> const& entries, std::uint32_t rank) {
+  if (std::ranges::any_of(entries, [rank](Entry const& entry) { return entry.rank == rank; })) {
     throw CLI::ValidationError(option, "names rank " + std::to_string(rank) + " twice");
   }
 }
@@ -415,11 +415,12 @@ void expect_once(char const* option, std::vector<Named> const& before, std::uint
 /// Options of ranks that fail.
 class fault_reader {
  public:
-  fault_reader(CLI::App& app, fault_options& to) : to_(to) {
-    given_ = app.add_option("--on-fault", on_fault_,
-                            "If ranks are lost: the others stop, or continue and share the work; servers continue "
-                            "without a worker")
-                 ->check(CLI::IsMember({"stop", "continue"}));
+  fault_reader(CLI::App& app, fault_options& options) : options_(options) {
+    on_fault_option_ =
+        app.add_option("--on-fault", on_fault_,
+                       "If ranks are lost: the others stop, or continue and share the work; servers continue "
+                       "without a worker")
+            ->check(CLI::IsMember({"stop", "continue"}));
     app.add_option("--die", deaths_,
                    "An experiment: RANK:STEP,... ends these ranks, as kill -9 would, after that step; a server after "
                    "as many updates")
@@ -429,45 +430,46 @@ class fault_reader {
 
   /// @throws CLI::ValidationError
   void finish(std::string const& strategy) const {
-    to_.go_on = on_fault_ == "continue";
-    if (strategy == "parameter_server" && given_->count() != 0) {
+    options_.continues = on_fault_ == "continue";
+    if (strategy == "parameter_server" && on_fault_option_->count() != 0) {
       throw CLI::ValidationError(
           "--on-fault",
           "cannot be used with --strategy parameter_server, where servers continue without a lost worker");
     }
     for (auto const& text : deaths_) {
-      fault_options::death one;
-      if (!read_of_rank(text, one.rank, one.step) || one.step == 0) {
+      fault_options::death death;
+      if (!read_of_rank(text, death.rank, death.step) || death.step == 0) {
         throw CLI::ValidationError("--die", "must be RANK:STEP, such as 1:1170, not " + text);
       }
-      expect_once("--die", to_.deaths, one.rank);
-      to_.deaths.push_back(one);
+      expect_once("--die", options_.deaths, death.rank);
+      options_.deaths.push_back(death);
     }
   }
 
  private:
-  fault_options& to_;
+  fault_options& options_;
   std::string on_fault_ = "stop";
   std::vector<std::string> deaths_;
-  CLI::Option* given_ = nullptr;
+  CLI::Option* on_fault_option_ = nullptr;
 };
 
 /// Options of simulated speed.
 class speed_reader {
  public:
-  speed_reader(CLI::App& app, speeds& to) : to_(to) {
+  speed_reader(CLI::App& app, speeds& options) : options_(options) {
     app.add_option("--slow", slow_,
                    "An experiment: RANK:FACTOR,..., such as 2:4; these ranks take FACTOR times as long for gradients, "
                    "servers for each message; random:FACTOR: each gradient of any rank takes 1 to FACTOR times as "
                    "long, drawn from --seed")
         ->delimiter(',')
         ->default_str("");
-    pretended_ = app.add_option("--pretend", pretend_,
-                                "An experiment: gradients are zeros that take SECONDS for a rank's part of a batch, or "
-                                "IMAGES/s, such as 154/s, and are released layer by layer; there are no data and no "
-                                "test")
-                     ->default_str("");
-    side_ = app.add_option("--side", to.side,
+    pretend_option_ =
+        app.add_option("--pretend", pretend_,
+                       "An experiment: gradients are zeros that take SECONDS for a rank's part of a batch, or "
+                       "IMAGES/s, such as 154/s, and are released layer by layer; there are no data and no "
+                       "test")
+            ->default_str("");
+    side_ = app.add_option("--side", options.side,
                            "With --pretend and a model from alexnet on: of images of 224 x 224 and 1000 classes, "
                            "unless this says 32")
                 ->check(CLI::IsMember({224, 32}))
@@ -477,14 +479,14 @@ class speed_reader {
   /// @throws CLI::ValidationError
   void finish(options const& o) const {
     finish_slow();
-    if (pretended_->count() == 0) {
+    if (pretend_option_->count() == 0) {
       if (side_->count() != 0) {
         throw CLI::ValidationError("--side", "needs --pretend");
       }
       return;
     }
     bool const rate = pretend_.ends_with("/s");
-    double& number = rate ? to_.images_a_second : to_.seconds;
+    double& number = rate ? options_.images_a_second : options_.seconds;
     if (!CLI::detail::lexical_cast(rate ? pretend_.substr(0, pretend_.size() - 2) : pretend_, number) ||
         !(number >= 1e-6 && number <= 1e6)) {
       throw CLI::ValidationError(
@@ -495,33 +497,33 @@ class speed_reader {
     if (!is_large(o.model) && side_->count() != 0) {
       throw CLI::ValidationError("--side", "needs a model with large images, such as alexnet, not " + o.model);
     }
-    to_.side = is_large(o.model) && to_.side == 0 ? 224 : to_.side;
+    options_.side = is_large(o.model) && options_.side == 0 ? 224 : options_.side;
     expect_nothing_computed(o);
   }
 
  private:
   void finish_slow() const {
-    constexpr std::string_view all = "random:";
-    bool drawn = false;
+    constexpr std::string_view random_prefix = "random:";
+    bool has_random = false;
     for (auto const& text : slow_) {
-      speeds::slow_rank one;
-      bool const any = text.starts_with(all);
-      if (!(any ? CLI::detail::lexical_cast(text.substr(all.size()), one.factor)
-                : read_of_rank(text, one.rank, one.factor)) ||
-          !(one.factor >= 1 && one.factor <= 1000)) {
+      speeds::slow_rank slow_rank_entry;
+      bool const is_random = text.starts_with(random_prefix);
+      if (!(is_random ? CLI::detail::lexical_cast(text.substr(random_prefix.size()), slow_rank_entry.factor)
+                      : read_of_rank(text, slow_rank_entry.rank, slow_rank_entry.factor)) ||
+          !(slow_rank_entry.factor >= 1 && slow_rank_entry.factor <= 1000)) {
         throw CLI::ValidationError(
             "--slow",
             "must be RANK:FACTOR, such as 2:4, or random:FACTOR, with a factor from 1 to 1000, not \"" + text + "\"");
       }
-      if (any) {
-        if (std::exchange(drawn, true)) {
+      if (is_random) {
+        if (std::exchange(has_random, true)) {
           throw CLI::ValidationError("--slow", "must have random:FACTOR only once");
         }
-        to_.most_at_random = one.factor;
+        options_.max_random_factor = slow_rank_entry.factor;
         continue;
       }
-      expect_once("--slow", to_.slow, one.rank);
-      to_.slow.push_back(one);
+      expect_once("--slow", options_.slow, slow_rank_entry.rank);
+      options_.slow.push_back(slow_rank_entry);
     }
   }
 
@@ -529,31 +531,32 @@ class speed_reader {
   /// @throws CLI::ValidationError
   static void expect_nothing_computed(options const& o) {
     auto const& s = o.settings;
-    for (auto const& [given, option] :
+    for (auto const& [is_given, option] :
          {std::pair{o.data != "builtin", "--data"}, std::pair{s.reproducible, "--reproducible"},
           std::pair{s.prefetch, "--prefetch"}, std::pair{s.standardise, "--standardise"},
           std::pair{s.micro_batch != 0, "--micro-batch"},
           std::pair{!std::holds_alternative<std::monostate>(s.augmentation), "--augment"},
           std::pair{s.synchronised_statistics, "--synchronised-statistics"},
           std::pair{s.images == tutti::nn::ownership::labels, "--shards labels"},
-          std::pair{o.sums.compared, "--compare-sums"}, std::pair{!o.checkpoints.folder.empty(), "--checkpoint"}}) {
-      if (given) {
+          std::pair{o.sums.has_shadow_sum, "--compare-sums"},
+          std::pair{!o.checkpoints.folder.empty(), "--checkpoint"}}) {
+      if (is_given) {
         throw CLI::ValidationError(option, "cannot be used with --pretend, which computes nothing");
       }
     }
   }
 
-  speeds& to_;
+  speeds& options_;
   std::vector<std::string> slow_;
   std::string pretend_;
-  CLI::Option* pretended_ = nullptr;
+  CLI::Option* pretend_option_ = nullptr;
   CLI::Option* side_ = nullptr;
 };
 
 /// Options of ranks that compute on GPUs.
 class gpu_reader {
  public:
-  gpu_reader(CLI::App& app, gpu_options& to) : to_(to) {
+  gpu_reader(CLI::App& app, gpu_options& options) : options_(options) {
     app.add_option(
            "--gpu", ranks_,
            "Ranks that compute on GPUs of NVIDIA, beside others on their hosts: all, or RANK[:CARD],..., such as "
@@ -569,13 +572,13 @@ class gpu_reader {
   /// @throws CLI::ValidationError if the options do not go together
   void finish(options const& o) const {
     using tutti::nn::precision;
-    for (auto const one : {precision::float32, precision::bfloat16, precision::float16}) {
-      to_.numbers = numbers_ == name(one) ? one : to_.numbers;
+    for (auto const precision_kind : {precision::float32, precision::bfloat16, precision::float16}) {
+      options_.numbers = numbers_ == name(precision_kind) ? precision_kind : options_.numbers;
     }
     for (auto const& text : ranks_) {
       read(text);
     }
-    if (!to_.any()) {
+    if (!options_.is_used()) {
       if (precision_->count() != 0) {
         throw CLI::ValidationError("--precision", "needs --gpu, since hosts compute in float");
       }
@@ -584,16 +587,16 @@ class gpu_reader {
     if (o.settings.reproducible) {
       throw CLI::ValidationError("--gpu", "cannot be used with --reproducible, whose sums are made on hosts");
     }
-    if (o.speeds.pretended()) {
+    if (o.speeds.is_simulated()) {
       throw CLI::ValidationError("--gpu", "cannot be used with --pretend, which computes nothing");
     }
-    if (to_.numbers == precision::float16 && o.settings.synchronised_statistics) {
+    if (options_.numbers == precision::float16 && o.settings.synchronised_statistics) {
       throw CLI::ValidationError("--precision",
                                  "fp16 cannot be used with --synchronised-statistics; take bf16 or float");
     }
-    for (auto const& one : to_.some) {
-      if (o.strategy.serves(one.rank)) {
-        throw CLI::ValidationError("--gpu", "names rank " + std::to_string(one.rank) +
+    for (auto const& entry : options_.gpu_ranks) {
+      if (o.strategy.serves(entry.rank)) {
+        throw CLI::ValidationError("--gpu", "names rank " + std::to_string(entry.rank) +
                                                 ", which is a server; workers are the ranks from " +
                                                 std::to_string(o.strategy.servers) + " on");
       }
@@ -602,25 +605,25 @@ class gpu_reader {
 
  private:
   void read(std::string const& text) const {
-    gpu_options::gpu_rank one;
+    gpu_options::gpu_rank entry;
     std::uint32_t number = 0;
     if (text == "all" && ranks_.size() == 1) {
-      to_.all = true;
-    } else if (read_digits(text, one.rank)) {
-      add(one);
-    } else if (read_of_rank(text, one.rank, number)) {
-      one.card = number;
-      add(one);
+      options_.on_all_ranks = true;
+    } else if (read_digits(text, entry.rank)) {
+      add(entry);
+    } else if (read_of_rank(text, entry.rank, number)) {
+      entry.gpu_index = number;
+      add(entry);
     } else {
       throw CLI::ValidationError("--gpu", "must be all, or RANK[:CARD],..., such as 1,3:0, not \"" + text + "\"");
     }
   }
-  void add(gpu_options::gpu_rank const& one) const {
-    expect_once("--gpu", to_.some, one.rank);
-    to_.some.push_back(one);
+  void add(gpu_options::gpu_rank const& entry) const {
+    expect_once("--gpu", options_.gpu_ranks, entry.rank);
+    options_.gpu_ranks.push_back(entry);
   }
 
-  gpu_options& to_;
+  gpu_options& options_;
   std::vector<std::string> ranks_;
   std::string numbers_ = "float";
   CLI::Option* precision_ = nullptr;
@@ -680,17 +683,17 @@ std::vector<std::size_t> read_hidden(std::string const& text) {
 /// Rejects combinations of options.
 /// @throws CLI::ValidationError
 void check_combinations(options const& o) {
-  auto const synchronous_only = [&](bool given, char const* option) {
-    if (given && o.strategy.name != "synchronous") {
+  auto const synchronous_only = [&](bool is_given, char const* option) {
+    if (is_given && o.strategy.name != "synchronous") {
       throw CLI::ValidationError(option, "needs --strategy synchronous, not " + o.strategy.name);
     }
   };
   synchronous_only(o.compress.kind != "none", "--compress");
   synchronous_only(o.bucket != 0, "--bucket");
   synchronous_only(o.settings.reproducible, "--reproducible");
-  synchronous_only(o.faults.go_on, "--on-fault continue");
-  auto const without_servers = [&](bool given, char const* option) {
-    if (given && o.strategy.name == "parameter_server") {
+  synchronous_only(o.faults.continues, "--on-fault continue");
+  auto const without_servers = [&](bool is_given, char const* option) {
+    if (is_given && o.strategy.name == "parameter_server") {
       throw CLI::ValidationError(option, "cannot be used with --strategy parameter_server");
     }
   };
@@ -702,13 +705,13 @@ void check_combinations(options const& o) {
                                "must be in_network with --transport fpga_nic or udp_multicast, and only there");
   }
   if (by_group && (o.strategy.name != "synchronous" || o.bucket != 0 || o.compress.kind != "none" ||
-                   o.sums.kind != "float" || o.settings.reproducible || o.faults.go_on)) {
+                   o.sums.kind != "float" || o.settings.reproducible || o.faults.continues)) {
     throw CLI::ValidationError("--transport",
                                "udp_multicast needs --strategy synchronous, without --bucket, --compress, --sums, "
                                "--reproducible and --on-fault continue");
   }
   if (o.transport == "fpga_nic" &&
-      (o.settings.reproducible || o.faults.go_on || o.strategy.name == "parameter_server")) {
+      (o.settings.reproducible || o.faults.continues || o.strategy.name == "parameter_server")) {
     throw CLI::ValidationError(
         "--transport",
         "fpga_nic cannot be used with --reproducible, --on-fault continue or --strategy parameter_server");
@@ -721,47 +724,48 @@ void check_combinations(options const& o) {
   if (o.settings.reproducible && o.compress.kind != "none") {
     throw CLI::ValidationError("--reproducible", "needs --compress none");
   }
-  if (o.settings.reproducible && o.settings.images != tutti::nn::ownership::shared) {
+  if (o.settings.reproducible && o.settings.images != tutti::nn::ownership::common) {
     throw CLI::ValidationError("--reproducible", "needs --shards shared");
   }
-  if (o.faults.go_on && o.compress.kind != "none") {
+  if (o.faults.continues && o.compress.kind != "none") {
     throw CLI::ValidationError("--on-fault continue", "needs --compress none");
   }
 }
 
 /// The lines of all options that determine the computation. Options of files are left out, as hosts may have other
 /// paths.
-std::string lines_in_common(std::string const& all) {
-  constexpr std::string_view own[] = {
+std::string lines_in_common(std::string const& text) {
+  constexpr std::string_view local_options[] = {
       "ranks=", "data=", "threads-per-rank=", "checkpoint=", "plot=", "report=", "metrics=", "usage="};
-  std::string kept;
-  for (std::size_t at = 0; at < all.size();) {
-    std::size_t const end = std::min(all.find('\n', at), all.size());
-    std::string_view const line = std::string_view(all).substr(at, end - at);
-    if (std::none_of(std::begin(own), std::end(own), [&](auto name) { return line.starts_with(name); })) {
-      kept.append(line).append("\n");
+  std::string result;
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t const end = std::min(text.find('\n', at), text.size());
+    std::string_view const line = std::string_view(text).substr(at, end - at);
+    if (std::none_of(std::begin(local_options), std::end(local_options),
+                     [&](auto name) { return line.starts_with(name); })) {
+      result.append(line).append("\n");
     }
     at = end + 1;
   }
-  return kept;
+  return result;
 }
 
 }  // namespace
 
-tutti::nn::simulated_speed speeds::of(std::uint32_t rank, double images) const {
-  auto const found = std::ranges::find(slow, rank, &slow_rank::rank);
-  return {.factor = found == slow.end() ? 1 : found->factor,
+tutti::nn::simulated_speed speeds::speed_of(std::uint32_t rank, double images) const {
+  auto const entry = std::ranges::find(slow, rank, &slow_rank::rank);
+  return {.factor = entry == slow.end() ? 1 : entry->factor,
           .seconds_per_image = images_a_second > 0 ? 1 / images_a_second : seconds / images,
-          .most_at_random = most_at_random};
+          .most_at_random = max_random_factor};
 }
 
 bool gpu_options::has(std::uint32_t rank) const {
-  return all || std::ranges::find(some, rank, &gpu_rank::rank) != some.end();
+  return on_all_ranks || std::ranges::find(gpu_ranks, rank, &gpu_rank::rank) != gpu_ranks.end();
 }
 
-std::optional<std::uint32_t> gpu_options::card_of(std::uint32_t rank) const {
-  auto const found = std::ranges::find(some, rank, &gpu_rank::rank);
-  return found == some.end() ? std::nullopt : found->card;
+std::optional<std::uint32_t> gpu_options::gpu_index_of(std::uint32_t rank) const {
+  auto const entry = std::ranges::find(gpu_ranks, rank, &gpu_rank::rank);
+  return entry == gpu_ranks.end() ? std::nullopt : entry->gpu_index;
 }
 
 void expect_ranks(options const& options, std::uint32_t ranks) {
@@ -771,20 +775,20 @@ void expect_ranks(options const& options, std::uint32_t ranks) {
                                ", but the ranks are 0 to " + std::to_string(ranks - 1));
     }
   };
-  for (auto const& one : options.faults.deaths) {
-    expect("--die", one.rank);
+  for (auto const& death : options.faults.deaths) {
+    expect("--die", death.rank);
   }
-  for (auto const& one : options.speeds.slow) {
-    expect("--slow", one.rank);
+  for (auto const& slow_rank : options.speeds.slow) {
+    expect("--slow", slow_rank.rank);
   }
-  for (auto const& one : options.gpus.some) {
-    expect("--gpu", one.rank);
+  for (auto const& gpu_rank : options.gpus.gpu_ranks) {
+    expect("--gpu", gpu_rank.rank);
   }
 }
 
 options read_options(int argc, char** argv) {
   options o;
-  std::string hidden = "256,128";
+  std::string hidden_text = "256,128";
   CLI::App app{
       "Trains a network to recognise images, on several ranks at once: each computes the gradient of its\n"
       "part of a batch, an allreduce adds them up, and all weights stay equal, bit for bit; or, with\n"
@@ -838,7 +842,7 @@ options read_options(int argc, char** argv) {
       ->check(
           CLI::IsMember({"mlp", "lenet5", "cnn", "resnet20", "alexnet", "vgg16", "vgg19", "resnet50", "resnet152"}));
   auto* const layers =
-      app.add_option("--hidden", hidden, "Sizes of the mlp's hidden layers, or none for a linear model");
+      app.add_option("--hidden", hidden_text, "Sizes of the mlp's hidden layers, or none for a linear model");
   auto* const activation = app.add_option("--activation", o.activation, "Of the mlp's hidden layers")
                                ->check(CLI::IsMember({"relu", "tanh", "sigmoid"}));
 
@@ -871,12 +875,12 @@ options read_options(int argc, char** argv) {
                "With --bucket: a thread of each rank advances the sums, for spare cores")
       ->default_str("");
 
-  compression_options compressed(app, o.compress);
+  compression_options compression_reader(app, o.compress);
   summing_options sums(app, o.sums);
   training_options training(app, s);
   add_checkpoint_options(app, o.checkpoints);
   strategy_options strategy(app, o.strategy);
-  averaging_options averaged(app, o.averaging, s);
+  averaging_options averaging_reader(app, o.averaging, s);
   fault_reader faults(app, o.faults);
   speed_reader speeds(app, o.speeds);
   gpu_reader gpus(app, o.gpus);
@@ -887,23 +891,23 @@ options read_options(int argc, char** argv) {
 
   try {
     app.parse(argc, argv);
-    o.hidden = read_hidden(hidden);
+    o.hidden_sizes = read_hidden(hidden_text);
     training.finish();
     faults.finish(o.strategy.name);
     if (o.transport == "fpga_nic" && o.compress.kind != "none") {
       throw CLI::ValidationError("--compress",
                                  "must be none with --transport fpga_nic, whose device sums floats or --sums");
     }
-    compressed.finish(o, topology->count() != 0);
+    compression_reader.finish(o, topology->count() != 0);
     if ((o.transport == "fpga_nic" || o.transport == "udp_multicast") && topology->count() == 0) {
       o.topology = "in_network";
     }
     strategy.finish();
-    averaged.finish(o.strategy);
-    for (auto const* const drawn : {samples, test_samples}) {
-      if (drawn->count() != 0 && o.data != "builtin") {
-        throw CLI::ValidationError(drawn->get_name(), "needs --data builtin, not the folder " + o.data +
-                                                          ", which is used whole; leave it out");
+    averaging_reader.finish(o.strategy);
+    for (auto const* const option : {samples, test_samples}) {
+      if (option->count() != 0 && o.data != "builtin") {
+        throw CLI::ValidationError(option->get_name(), "needs --data builtin, not the folder " + o.data +
+                                                           ", which is used whole; leave it out");
       }
     }
     for (auto const* const of_mlp : {layers, activation}) {
@@ -922,7 +926,7 @@ options read_options(int argc, char** argv) {
     sums.finish(o);
     speeds.finish(o);
     gpus.finish(o);
-    if (test_samples->count() != 0 && o.speeds.pretended()) {
+    if (test_samples->count() != 0 && o.speeds.is_simulated()) {
       throw CLI::ValidationError("--test-samples", "cannot be used with --pretend, which has no test");
     }
     if (o.transport != "fpga_nic" && device->count() != 0) {

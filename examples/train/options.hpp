@@ -16,7 +16,7 @@
 
 /// The strategy by which ranks cooperate, with its settings.
 struct strategy_choice {
-  static constexpr std::uint64_t unbounded = UINT64_MAX;
+  static constexpr std::uint64_t no_bound = UINT64_MAX;
 
   std::string name = "synchronous";
   std::uint64_t staleness = 0;  ///< steps; for parameter_server and gossip
@@ -34,7 +34,7 @@ struct strategy_choice {
 
 /// Settings of strategies whose replicas differ between steps.
 struct averaging {
-  std::size_t every = 8;  ///< steps; for local_sgd
+  std::size_t interval = 8;  ///< steps; for local_sgd
   tutti::nn::neighbours graph = tutti::nn::neighbours::ring;
   double participation = 1;
   std::size_t local_epochs = 1;
@@ -54,9 +54,9 @@ struct compression {
 /// Settings of gradient summation.
 struct summing {
   std::string kind = "float";
-  float factor = 1e6F;      ///< scale for fixed_point
-  std::size_t block = 256;  ///< numbers of a block for shared_exponents
-  bool compared = false;    ///< compares sums with sums in double
+  float factor = 1e6F;          ///< scale for fixed_point
+  std::size_t block = 256;      ///< numbers of a block for shared_exponents
+  bool has_shadow_sum = false;  ///< compares sums with sums in double
 };
 
 /// Behaviour when ranks fail, and the ranks that are made to fail.
@@ -66,7 +66,7 @@ struct fault_options {
     std::size_t step = 0;
   };
 
-  bool go_on = false;
+  bool continues = false;
   std::vector<death> deaths;
 };
 
@@ -78,31 +78,31 @@ struct speeds {
   };
 
   std::vector<slow_rank> slow;
-  double most_at_random = 1;   ///< upper bound of the factor drawn for each gradient of any rank
-  double seconds = 0;          ///< simulated time of a step; 0: it is computed
-  double images_a_second = 0;  ///< simulated speed, instead of `seconds`
-  std::size_t side = 0;        ///< rows and columns of simulated images, for large models
+  double max_random_factor = 1;  ///< upper bound of the factor drawn for each gradient of any rank
+  double seconds = 0;            ///< simulated time of a step; 0: it is computed
+  double images_a_second = 0;    ///< simulated speed, instead of `seconds`
+  std::size_t side = 0;          ///< rows and columns of simulated images, for large models
 
-  [[nodiscard]] bool pretended() const noexcept { return seconds > 0 || images_a_second > 0; }
+  [[nodiscard]] bool is_simulated() const noexcept { return seconds > 0 || images_a_second > 0; }
   /// @param images number of images of a rank in a step
-  [[nodiscard]] tutti::nn::simulated_speed of(std::uint32_t rank, double images) const;
+  [[nodiscard]] tutti::nn::simulated_speed speed_of(std::uint32_t rank, double images) const;
 };
 
 /// The ranks that compute on GPUs, and the numbers they compute with.
 struct gpu_options {
   struct gpu_rank {
     std::uint32_t rank = 0;
-    std::optional<std::uint32_t> card;  ///< nullopt: the cards of a host in turns
+    std::optional<std::uint32_t> gpu_index;  ///< nullopt: the cards of a host in turns
   };
 
-  bool all = false;
-  std::vector<gpu_rank> some;
+  bool on_all_ranks = false;
+  std::vector<gpu_rank> gpu_ranks;
   tutti::nn::precision numbers = tutti::nn::precision::float32;
 
-  [[nodiscard]] bool any() const noexcept { return all || !some.empty(); }
+  [[nodiscard]] bool is_used() const noexcept { return on_all_ranks || !gpu_ranks.empty(); }
   [[nodiscard]] bool has(std::uint32_t rank) const;
   /// The card that the options name for this rank.
-  [[nodiscard]] std::optional<std::uint32_t> card_of(std::uint32_t rank) const;
+  [[nodiscard]] std::optional<std::uint32_t> gpu_index_of(std::uint32_t rank) const;
 };
 
 /// Options of the command line.
@@ -117,7 +117,7 @@ struct options {
   std::size_t samples = 20000;      ///< number of built-in training digits
   std::size_t test_samples = 5000;  ///< number of built-in test digits
   std::string model = "mlp";
-  std::vector<std::size_t> hidden{256, 128};
+  std::vector<std::size_t> hidden_sizes{256, 128};
   std::string activation = "relu";
   std::size_t batch_per_rank = 0;  ///< 0: settings.batch is the batch of all ranks
   int threads = 1;

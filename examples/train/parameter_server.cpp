@@ -9,11 +9,11 @@ namespace ps = tutti::nn::parameter_server;
 
 namespace {
 
-void show_histogram(char const* what, ps::histogram const& numbers) {
+void show_histogram(char const* title, ps::histogram const& numbers) {
   if (numbers.total() == 0) {
     return;
   }
-  std::printf("%s\n ", what);
+  std::printf("%s\n ", title);
   // Each small number by itself, larger ones from one power of 2 to the next.
   for (std::size_t first = 0, end = 1; first < ps::histogram::places; first = end, end = end < 4 ? end + 1 : 2 * end) {
     std::uint64_t count = 0;
@@ -33,25 +33,27 @@ void show_histogram(char const* what, ps::histogram const& numbers) {
 
 }  // namespace
 
-void show(ps::summary const& all, ps::roles const& roles, std::vector<std::string> const& names) {
+void show(ps::summary const& sum, ps::roles const& roles, std::vector<std::string> const& names) {
   std::printf("\n     busy     waited    steps       sent   received\n");
-  for (std::size_t r = 0; r != all.ranks.size(); ++r) {
-    auto const& one = all.ranks[r];
-    if (std::ranges::any_of(all.lost, [&](auto const& gone) { return roles.rank_of_worker(gone.worker) == r; })) {
+  for (std::size_t r = 0; r != sum.ranks.size(); ++r) {
+    auto const& rank_summary = sum.ranks[r];
+    if (std::ranges::any_of(sum.lost,
+                            [&](auto const& lost_worker) { return roles.rank_of_worker(lost_worker.worker) == r; })) {
       std::printf("      -           - %8llu          -          -  %s, %s, lost\n",
-                  static_cast<unsigned long long>(one.steps), roles.name(static_cast<tutti::rank_type>(r)).c_str(),
-                  names[r].c_str());
+                  static_cast<unsigned long long>(rank_summary.steps),
+                  roles.name(static_cast<tutti::rank_type>(r)).c_str(), names[r].c_str());
       continue;
     }
-    std::printf("%7.2f s  %7.2f s %8llu %6.1f MiB %6.1f MiB  %s, %s\n", one.busy, one.waited,
-                static_cast<unsigned long long>(one.steps), static_cast<double>(one.moved.bytes_sent) / (1 << 20),
-                static_cast<double>(one.moved.bytes_received) / (1 << 20),
+    std::printf("%7.2f s  %7.2f s %8llu %6.1f MiB %6.1f MiB  %s, %s\n", rank_summary.busy, rank_summary.waited,
+                static_cast<unsigned long long>(rank_summary.steps),
+                static_cast<double>(rank_summary.moved.bytes_sent) / (1 << 20),
+                static_cast<double>(rank_summary.moved.bytes_received) / (1 << 20),
                 roles.name(static_cast<tutti::rank_type>(r)).c_str(), names[r].c_str());
   }
-  show_histogram("clocks ahead of the slowest when weights were read", all.lead());
-  show_histogram("updates that a gradient had not seen when it was pushed", all.missed());
-  for (auto const& one : all.lost) {
-    std::printf("lost: worker %u: %s\n", one.worker, one.why.c_str());
+  show_histogram("clocks ahead of the slowest when weights were read", sum.lead());
+  show_histogram("updates that a gradient had not seen when it was pushed", sum.missed());
+  for (auto const& lost_worker : sum.lost) {
+    std::printf("lost: worker %u: %s\n", lost_worker.worker, lost_worker.why.c_str());
   }
   std::fflush(stdout);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "fate.hpp"
+#include "fault_injection.hpp"
 #include "gpu.hpp"
 #include "job.hpp"
 #include "session.hpp"
@@ -30,7 +30,7 @@ inline tutti::nn::parameter_server::roles roles_for(job const& work, tutti::rank
 }
 
 /// Prints, at the end and on server 0, each rank's work and traffic, and the staleness of reads and pushes.
-void show(tutti::nn::parameter_server::summary const& all, tutti::nn::parameter_server::roles const& roles,
+void show(tutti::nn::parameter_server::summary const& sum, tutti::nn::parameter_server::roles const& roles,
           std::vector<std::string> const& names);
 
 /// An observer that keeps checkpoints of servers if the options say so, and reports at once when it cannot.
@@ -55,7 +55,7 @@ class server_saving {
   void at_rest(tutti::nn::replica& model) {
     saver_->at_rest(model);
     if (!saver_->problem().empty()) {
-      std::fprintf(stderr, "train: after epoch %zu a checkpoint was left out: %s\n", model.place().epoch,
+      std::fprintf(stderr, "train: after epoch %zu a checkpoint was left out: %s\n", model.position().epoch,
                    saver_->problem().c_str());
     }
   }
@@ -91,53 +91,53 @@ void show_trace(Communicator& world, tutti::nn::parameter_server::roles const& r
 /// Gathers and keeps the usage of servers and workers, or server 0's alone if a rank was lost.
 template <class Communicator>
 void keep_usage(Communicator& world, tutti::nn::parameter_server::roles const& roles, session& session) {
-  std::vector<tutti::nn::usage> all;
+  std::vector<tutti::nn::usage> usages;
   try {
-    all = tutti::nn::gather_usage(world, *session.meter());
+    usages = tutti::nn::gather_usage(world, *session.meter());
   } catch (tutti::error const& e) {
     if (world.rank() == 0) {
       std::fprintf(stderr, "train: of what ranks did there is server 0's alone, as not all are left: %s\n", e.what());
-      all = {session.meter()->result()};
-      tutti::nn::align(all);
+      usages = {session.meter()->result()};
+      tutti::nn::align(usages);
     }
   }
-  for (tutti::rank_type r = 0; r != all.size(); ++r) {
-    all[r].role = roles.name(r);
+  for (tutti::rank_type r = 0; r != usages.size(); ++r) {
+    usages[r].role = roles.name(r);
   }
-  session.keep(std::move(all));
+  session.keep(std::move(usages));
 }
 
 /// Trains as one rank, a server or a worker.
 template <class Communicator>
-int train_with_servers(Communicator& world, job const& work, std::vector<std::string> names, std::vector<card> cards,
-                       fate end) {
+int train_with_servers(Communicator& world, job const& work, std::vector<std::string> names,
+                       std::vector<gpu_index> gpu_indices, fault_injection injection) {
   namespace ps = tutti::nn::parameter_server;
   auto const& strategy = work.options.strategy;
   auto const roles = roles_for(work, world.size());
   bool const serves = roles.serves(world.rank());
-  session session(work, Communicator::transport_type::name, world.rank(), names, std::move(cards),
+  session session(work, Communicator::transport_type::name, world.rank(), names, std::move(gpu_indices),
                   serves ? 0 : roles.worker(world.rank()), roles.workers());
   server_saving saver(world, session, work.options.checkpoints);
   session.count(world.trace().first());
   session.follow(world.trace().second().first());
-  auto const all =
+  auto const sum =
       ps::train(world, roles, session.model(), {strategy.staleness, strategy.server_sends, saver.keeps()},
-                ps::regulariser{strategy.l1}, ps::simulated_pace(session.speed().factor), session, saver, end);
+                ps::regulariser{strategy.l1}, ps::simulated_pace(session.speed().factor), session, saver, injection);
   std::vector<std::optional<rank_traffic>> traffic;
-  for (auto const& one : all.ranks) {
-    traffic.push_back(rank_traffic{static_cast<double>(one.moved.bytes_sent),
-                                   static_cast<double>(one.moved.bytes_received), one.busy, one.waited});
+  for (auto const& rank_sum : sum.ranks) {
+    traffic.push_back(rank_traffic{static_cast<double>(rank_sum.moved.bytes_sent),
+                                   static_cast<double>(rank_sum.moved.bytes_received), rank_sum.busy, rank_sum.waited});
   }
-  for (std::size_t i = 0; i != all.lost.size(); ++i) {
-    traffic[roles.rank_of_worker(all.lost[i].worker)].reset();
-    session.fault(all.lost[i].seconds, world.size() - i, world.size() - i - 1);
+  for (std::size_t i = 0; i != sum.lost.size(); ++i) {
+    traffic[roles.rank_of_worker(sum.lost[i].worker)].reset();
+    session.fault(sum.lost[i].seconds, world.size() - i, world.size() - i - 1);
   }
   if (session.meter() != nullptr) {
     keep_usage(world, roles, session);
   }
   session.finish(std::move(traffic));
   if (world.rank() == 0) {
-    show(all, roles, names);
+    show(sum, roles, names);
   }
   if (!work.options.trace.empty()) {
     show_trace(world, roles, session);

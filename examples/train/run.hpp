@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "compared.hpp"
-#include "exchanged.hpp"
-#include "fate.hpp"
+#include "checkpointing_observer.hpp"
+#include "exchange_text.hpp"
+#include "fault_injection.hpp"
 #include "gpu.hpp"
 #include "parameter_server.hpp"
 #include "same_options.hpp"
-#include "saving.hpp"
 #include "session.hpp"
+#include "shadow_sum.hpp"
 #include "strategies.hpp"
 #include "topology.hpp"
 #include <tutti/automatic.hpp>
@@ -19,10 +19,10 @@
 #include <tutti/nn/checkpoint/latest_state.hpp>
 #include <tutti/nn/report/gather_usage.hpp>
 #include <tutti/nn/report/hash.hpp>
-#include <tutti/nn/strategy/synchronous/central.hpp>
+#include <tutti/nn/strategy/synchronous/rank0_reduce.hpp>
 #include <tutti/nn/strategy/synchronous/reproducible.hpp>
 #include <tutti/nn/strategy/traced_strategy.hpp>
-#include <tutti/nn/survive.hpp>
+#include <tutti/nn/train_elastic.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/spawn.hpp>
@@ -69,64 +69,66 @@ std::vector<std::string> names_in(Communicator const& world) {
 
 /// The text by which this rank announces its card; empty if it computes on its host.
 template <class Communicator>
-std::string own_card(Communicator const& world, options const& options) {
-  auto const computes_on_one = [&](tutti::rank_type r) { return options.gpus.has(r) && !options.strategy.serves(r); };
+std::string local_gpu_choice(Communicator const& world, options const& options) {
+  auto const computes_on_gpu = [&](tutti::rank_type r) { return options.gpus.has(r) && !options.strategy.serves(r); };
   auto const me = world.rank();
-  if (!computes_on_one(me)) {
+  if (!computes_on_gpu(me)) {
     return {};
   }
   auto const& hosts = world.hosts();
   auto const place = std::ranges::count_if(hosts.members(hosts.host(me)),
-                                           [&](tutti::rank_type r) { return r < me && computes_on_one(r); });
-  return tell_card(options.gpus, me, tutti::describe(me, world.members()[me]), static_cast<tutti::rank_type>(place));
+                                           [&](tutti::rank_type r) { return r < me && computes_on_gpu(r); });
+  return gpu_choice_text(options.gpus, me, tutti::describe(me, world.members()[me]),
+                         static_cast<tutti::rank_type>(place));
 }
 
 /// The cards of all ranks; each rank passes its own. Collective if the options name GPUs.
 /// @throws std::runtime_error on all ranks if one cannot have its card
 template <class Communicator>
-std::vector<card> cards_of(Communicator& world, options const& options, std::string const& own) {
-  return options.gpus.any() ? read_cards(exchanged(world, own)) : std::vector<card>(world.size());
+std::vector<gpu_index> gpu_indices_of(Communicator& world, options const& options, std::string const& local_choice) {
+  return options.gpus.is_used() ? read_gpu_choices(exchange_text(world, local_choice))
+                                : std::vector<gpu_index>(world.size());
 }
 
-/// Bytes that every rank has sent and received since `before`. Collective.
+/// Bytes that every rank has sent and received since `start`. Collective.
 template <class Communicator>
 std::vector<std::optional<rank_traffic>> traffic_of(Communicator& world, tutti::nn::strategy& strategy,
-                                                    tutti::traffic_count const& before) {
+                                                    tutti::traffic_count const& start) {
   std::vector<float> bytes(std::size_t{2} * world.size());
   auto const& now = world.trace().first();
-  bytes[2 * world.rank()] = static_cast<float>(now.outgoing().bytes - before.outgoing().bytes);
-  bytes[2 * world.rank() + 1] = static_cast<float>(now.incoming().bytes - before.incoming().bytes);
+  bytes[2 * world.rank()] = static_cast<float>(now.outgoing().bytes - start.outgoing().bytes);
+  bytes[2 * world.rank() + 1] = static_cast<float>(now.incoming().bytes - start.incoming().bytes);
   strategy.sum(bytes);
-  std::vector<std::optional<rank_traffic>> all(world.size());
-  for (std::size_t r = 0; r != all.size(); ++r) {
-    all[r] = {.sent = bytes[2 * r], .received = bytes[2 * r + 1]};
+  std::vector<std::optional<rank_traffic>> result(world.size());
+  for (std::size_t r = 0; r != result.size(); ++r) {
+    result[r] = {.bytes_sent = bytes[2 * r], .bytes_received = bytes[2 * r + 1]};
   }
-  return all;
+  return result;
 }
 
 /// Checks that all ranks ended with the same weights, as they must with every strategy.
 /// @throws std::runtime_error on all ranks if they did not
 template <class Communicator>
 void expect_equal_weights(Communicator& world, tutti::nn::replica const& model) {
-  std::uint64_t const own = tutti::nn::hash_of(model.parameters());
-  std::array<std::uint64_t, 2> most{own, ~own};
-  tutti::allreduce{world, tutti::direct{}, tutti::max<std::uint64_t>{}}(most);
-  if (most[0] != ~most[1]) {
+  std::uint64_t const local_hash = tutti::nn::hash_of(model.parameters());
+  std::array<std::uint64_t, 2> extremes{local_hash, ~local_hash};
+  tutti::allreduce{world, tutti::direct{}, tutti::max<std::uint64_t>{}}(extremes);
+  if (extremes[0] != ~extremes[1]) {
     throw std::runtime_error("ranks ended with different weights: use machines of one kind, or report a bug");
   }
 }
 
 /// Trains one rank in one world, with a strategy.
-/// @param again true if the training began in an earlier world
+/// @param is_continued true if the training began in an earlier world
 template <class Communicator>
-void train_by(Communicator& world, tutti::nn::strategy& strategy, job const& work, session& session, fate& end,
-              bool again) {
-  auto const before = world.trace().first();
-  saving saver(world, session, strategy, work.options.checkpoints, again);
+void train_by(Communicator& world, tutti::nn::strategy& strategy, job const& work, session& session,
+              fault_injection& injection, bool is_continued) {
+  auto const start_traffic = world.trace().first();
+  checkpointing_observer saver(world, session, strategy, work.options.checkpoints, is_continued);
   session.count(world.trace().first());
   session.follow(world.trace().second().first());
-  tutti::nn::train(session.model(), strategy, session, saver, end);
-  auto const traffic = traffic_of(world, strategy, before);
+  tutti::nn::train(session.model(), strategy, session, saver, injection);
+  auto const traffic = traffic_of(world, strategy, start_traffic);
   if (session.meter() != nullptr) {
     session.keep(tutti::nn::gather_usage(world, *session.meter()));
   }
@@ -140,58 +142,58 @@ void train_by(Communicator& world, tutti::nn::strategy& strategy, job const& wor
 
 /// Calls by(strategy) with the strategy that the options name, for transports without in-network aggregators.
 template <class Communicator, class F>
-void train_among_ranks(Communicator& world, job const& work, session& session, F&& by) {
+void train_among_ranks(Communicator& world, job const& work, session& session, F&& train_with) {
   if (work.options.compress.kind != "none") {
-    with_compressed(world, work.options, session.sparsity_warm_up(), by);
+    with_compressed(world, work.options, session.sparsity_warm_up(), train_with);
     return;
   }
   named_topology const topology = topology_of(world, work.options.topology);
   if (auto const* const picks = topology.picks()) {
-    std::size_t const numbers = session.model().message().size();
+    std::size_t const numbers = session.model().gradient_buffer().size();
     std::vector<float> like_a_message(
         work.options.bucket == 0 ? numbers : std::min(numbers, work.options.bucket / sizeof(float)));
     picks->autotune(world, tutti::op::allreduce{}, like_a_message);
   }
   if (work.options.settings.reproducible) {
-    by(tutti::nn::reproducible(world, topology, session.model().sums(), work.options.bucket));
+    train_with(tutti::nn::reproducible(world, topology, session.model().sums(), work.options.bucket));
   } else {
-    with_strategy(world, topology, work.options, session.model(), by);
+    with_strategy(world, topology, work.options, session.model(), train_with);
   }
 }
 
 /// True if the transport has in-network aggregators. The options then allow only topologies that use them.
 template <class Communicator>
-inline constexpr bool is_helped = tutti::aggregates<typename Communicator::transport_type>;
+inline constexpr bool has_aggregators = tutti::aggregates<typename Communicator::transport_type>;
 
 /// Calls by(strategy) for in-network aggregators: the network sums, or rank 0 sums and multicasts the result.
 template <class Communicator, class F>
-void train_helped(Communicator& world, job const& work, session& session, F&& by) {
+void train_with_aggregators(Communicator& world, job const& work, session& session, F&& train_with) {
   if constexpr (Communicator::transport_type::supports(tutti::network_operation::sum_float32)) {
-    with_strategy(world, tutti::in_network{}, work.options, session.model(), by);
+    with_strategy(world, tutti::in_network{}, work.options, session.model(), train_with);
   } else {
-    by(tutti::nn::central(world, tutti::binary_tree{}, tutti::in_network{}));
+    train_with(tutti::nn::rank0_reduce(world, tutti::binary_tree{}, tutti::in_network{}));
   }
 }
 
 /// Trains one rank in one world.
 template <class Communicator>
-void train_in(Communicator& world, job const& work, session& session, fate& end, bool again) {
-  auto const by = [&](auto&& strategy) {
+void train_in(Communicator& world, job const& work, session& session, fault_injection& injection, bool is_continued) {
+  auto const train_with = [&](auto&& strategy) {
     if constexpr (requires { strategy.overflows(); }) {
       session.count_overflows(strategy.overflows());
     }
-    tutti::nn::traced_strategy traced(world, strategy);
-    if (work.options.sums.compared) {
-      compared watched(world, traced, tutti::nn::replica::attached, session.deviations());
-      train_by(world, watched, work, session, end, again);
+    tutti::nn::traced_strategy traced_view(world, strategy);
+    if (work.options.sums.has_shadow_sum) {
+      shadow_sum sum_check(world, traced_view, tutti::nn::replica::extra_scalars, session.deviations());
+      train_by(world, sum_check, work, session, injection, is_continued);
     } else {
-      train_by(world, traced, work, session, end, again);
+      train_by(world, traced_view, work, session, injection, is_continued);
     }
   };
-  if constexpr (is_helped<Communicator>) {
-    train_helped(world, work, session, by);
+  if constexpr (has_aggregators<Communicator>) {
+    train_with_aggregators(world, work, session, train_with);
   } else {
-    train_among_ranks(world, work, session, by);
+    train_among_ranks(world, work, session, train_with);
   }
 }
 
@@ -200,32 +202,33 @@ template <class Communicator>
 int train_as_member(Communicator& world, job const& work) {
   using transport = typename Communicator::transport_type;
   expect_ranks(work.options, world.size());
-  std::string const own = own_card(world, work.options);
-  auto cards = cards_of(world, work.options, own);
-  fate end(work.options.faults, world.rank(), !tutti::in_process<transport>);
-  if constexpr (!is_helped<Communicator>) {
+  std::string const local_choice = local_gpu_choice(world, work.options);
+  auto gpu_indices = gpu_indices_of(world, work.options, local_choice);
+  fault_injection injection(work.options.faults, world.rank(), !tutti::in_process<transport>);
+  if constexpr (!has_aggregators<Communicator>) {
     if (work.options.strategy.name == "parameter_server") {
-      return train_with_servers(world, work, names_in(world), std::move(cards), end);
+      return train_with_servers(world, work, names_in(world), std::move(gpu_indices), injection);
     }
   }
-  session session(work, transport::name, world.rank(), names_in(world), std::move(cards));
+  session session(work, transport::name, world.rank(), names_in(world), std::move(gpu_indices));
   if constexpr (requires { world.transport().why_no_group(); }) {
-    if (std::string const& why = world.transport().why_no_group(); world.rank() == 0 && !why.empty()) {
-      std::printf("group  none: %s\n", why.c_str());
+    if (std::string const& reason = world.transport().why_no_group(); world.rank() == 0 && !reason.empty()) {
+      std::printf("group  none: %s\n", reason.c_str());
     }
   }
-  if (!work.options.faults.go_on) {
-    train_in(world, work, session, end, false);
+  if (!work.options.faults.continues) {
+    train_in(world, work, session, injection, false);
     return 0;
   }
-  if constexpr (!is_helped<Communicator>) {
-    bool again = false;
-    tutti::nn::survive(
-        world, tutti::join_timeout, [&](auto& now) { train_in(now, work, session, end, again); },
-        [&](auto& smaller, tutti::error const& why) {
-          again = true;
+  if constexpr (!has_aggregators<Communicator>) {
+    bool is_continued = false;
+    tutti::nn::train_elastic(
+        world, tutti::join_timeout, [&](auto& now) { train_in(now, work, session, injection, is_continued); },
+        [&](auto& smaller, tutti::error const& cause) {
+          is_continued = true;
           auto const state = tutti::nn::latest_state(smaller, session.model(), session.history());
-          session.shrink(state, smaller.rank(), names_in(smaller), cards_of(smaller, work.options, own), why.what());
+          session.shrink(state, smaller.rank(), names_in(smaller), gpu_indices_of(smaller, work.options, local_choice),
+                         cause.what());
         });
   }
   return 0;
@@ -242,15 +245,15 @@ inline training_trace trace_for(job const& work) {
 }
 
 template <class Transport>
-outcomes train_over(job const& work, tutti::world_options<Transport> const& how = {}) {
+outcomes train_over(job const& work, tutti::world_options<Transport> const& settings = {}) {
   return tutti::spawn<Transport>(
-      work.options.ranks, [&](auto& world) { return train_as_member(world, work); }, how, trace_for(work));
+      work.options.ranks, [&](auto& world) { return train_as_member(world, work); }, settings, trace_for(work));
 }
 
 /// Trains as one process of a launcher's world.
 template <class Transport>
-outcomes train_in_launched_world(job const& work, tutti::world_options<Transport> const& how = {}) {
-  auto world = tutti::join<Transport>(how, trace_for(work));
+outcomes train_in_launched_world(job const& work, tutti::world_options<Transport> const& settings = {}) {
+  auto world = tutti::join<Transport>(settings, trace_for(work));
   if (work.options.ranks_given && work.options.ranks != world.size()) {
     throw std::runtime_error("--ranks says " + std::to_string(work.options.ranks) + ", but the launcher started " +
                              std::to_string(world.size()) + "; leave the option out under a launcher");

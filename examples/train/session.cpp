@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session.hpp"
 
-#include "learner_on_card.hpp"
+#include "learner_on_gpu.hpp"
 #include "network.hpp"
 #include "usage_file.hpp"
 #include <tutti/nn/base/threads.hpp>
@@ -51,20 +51,22 @@ std::string shard_sizes(std::size_t batch, std::size_t ranks) {
 
 /// Describes gradient compression.
 std::string describe(options const& options) {
-  auto const& how = options.compress;
-  std::string text = how.kind;
+  auto const& compression_options = options.compress;
+  std::string text = compression_options.kind;
   char number[32];
-  if (how.kind == "fp16" || how.kind == "bf16") {
+  if (compression_options.kind == "fp16" || compression_options.kind == "bf16") {
     text += options.topology == "direct" ? ", added up in float and rounded once" : ", rounded at every hop";
-  } else if (how.kind == "int8") {
+  } else if (compression_options.kind == "int8") {
     text += ", the error later";
   } else {
-    std::snprintf(number, sizeof number, "%g", how.kind == "top_k" ? how.keep : double{how.threshold});
+    std::snprintf(
+        number, sizeof number, "%g",
+        compression_options.kind == "top_k" ? compression_options.keep : double{compression_options.threshold});
     text += std::string(" ") + number + ", the rest later";
-    text += how.momentum_correction ? ", momentum corrected" : "";
-    text += how.momentum_masking ? " and masked" : "";
-    if (std::isfinite(how.local_clipping)) {
-      std::snprintf(number, sizeof number, ", clipped to %g", double{how.local_clipping});
+    text += compression_options.momentum_correction ? ", momentum corrected" : "";
+    text += compression_options.momentum_masking ? " and masked" : "";
+    if (std::isfinite(compression_options.local_clipping)) {
+      std::snprintf(number, sizeof number, ", clipped to %g", double{compression_options.local_clipping});
       text += number;
     }
   }
@@ -72,29 +74,29 @@ std::string describe(options const& options) {
 }
 
 /// Describes the numbers in which gradients are summed.
-std::string describe(summing const& how) {
+std::string describe(summing const& sums) {
   char number[64];
-  std::snprintf(number, sizeof number, how.kind == "fixed_point" ? ", factor %.9g" : ", blocks of %.0f",
-                how.kind == "fixed_point" ? double{how.factor} : static_cast<double>(how.block));
-  return how.kind + number;
+  std::snprintf(number, sizeof number, sums.kind == "fixed_point" ? ", factor %.9g" : ", blocks of %.0f",
+                sums.kind == "fixed_point" ? double{sums.factor} : static_cast<double>(sums.block));
+  return sums.kind + number;
 }
 
 /// The strategy with all settings that affect its numbers, for checkpoints.
 std::string strategy_in_full(options const& options) {
-  auto const& how = options.averaging;
+  auto const& averaging_options = options.averaging;
   std::string text = options.strategy.name;
   char numbers[96] = "";
   if (text == "local_sgd") {
-    std::snprintf(numbers, sizeof numbers, ", every %zu", how.every);
+    std::snprintf(numbers, sizeof numbers, ", every %zu", averaging_options.interval);
   } else if (text == "gossip") {
     std::snprintf(numbers, sizeof numbers, ", %s, staleness %" PRIu64,
-                  how.graph == nn::neighbours::ring ? "ring" : "exponential", options.strategy.staleness);
+                  averaging_options.graph == nn::neighbours::ring ? "ring" : "exponential", options.strategy.staleness);
   } else if (text == "parameter_server") {
     std::snprintf(numbers, sizeof numbers, ", staleness %" PRIu64 ", l1 %.9g", options.strategy.staleness,
                   double{options.strategy.l1});
   } else if (text == "federated") {
-    std::snprintf(numbers, sizeof numbers, ", participation %.17g, local epochs %zu", how.participation,
-                  how.local_epochs);
+    std::snprintf(numbers, sizeof numbers, ", participation %.17g, local epochs %zu", averaging_options.participation,
+                  averaging_options.local_epochs);
   }
   text += numbers;
   if (options.sums.kind != "float") {
@@ -121,16 +123,17 @@ std::string strategy_in_full(options const& options) {
 
 /// "ring", or the strategy where that says more.
 std::string how_ranks_work_together(options const& options) {
-  auto const& how = options.strategy;
-  if (how.name == "synchronous") {
+  auto const& strategy = options.strategy;
+  if (strategy.name == "synchronous") {
     return options.topology;
   }
-  if (how.name != "parameter_server") {
-    return how.name + ", " + options.topology;
+  if (strategy.name != "parameter_server") {
+    return strategy.name + ", " + options.topology;
   }
-  return how.name + ", " + std::to_string(how.servers) + (how.servers == 1 ? " server" : " servers") + ", staleness " +
-         (how.staleness == strategy_choice::unbounded ? "unbounded" : std::to_string(how.staleness)) +
-         (how.server_sends ? ", servers send" : "");
+  return strategy.name + ", " + std::to_string(strategy.servers) + (strategy.servers == 1 ? " server" : " servers") +
+         ", staleness " +
+         (strategy.staleness == strategy_choice::no_bound ? "unbounded" : std::to_string(strategy.staleness)) +
+         (strategy.server_sends ? ", servers send" : "");
 }
 
 /// "4 ranks", or "4 ranks, 3 after a fault".
@@ -138,35 +141,36 @@ std::string how_many_ranks(nn::history const& history, std::size_t now) {
   if (history.faults.empty()) {
     return std::to_string(now) + (now == 1 ? " rank" : " ranks");
   }
-  return std::to_string(history.faults.front().before) + " ranks, " + std::to_string(history.faults.back().ranks) +
+  return std::to_string(history.faults.front().ranks_before) + " ranks, " +
+         std::to_string(history.faults.back().ranks) +
          (history.faults.size() == 1 ? " after a fault" : " after faults");
 }
 
 std::string data_in_words(options const& options) {
-  if (options.speeds.pretended()) {
+  if (options.speeds.is_simulated()) {
     return "gradients of zeros in pretended time";
   }
   return options.data == "builtin" ? "built-in digits" : options.data;
 }
 
 /// The card of each rank that has one, for the report.
-nlohmann::ordered_json gpu_ranks(std::vector<card> const& cards) {
-  auto all = nlohmann::ordered_json::array();
-  for (std::size_t r = 0; r != cards.size(); ++r) {
-    if (cards[r]) {
-      all.push_back({{"rank", r}, {"card", *cards[r]}});
+nlohmann::ordered_json gpu_ranks(std::vector<gpu_index> const& gpu_indices) {
+  auto result = nlohmann::ordered_json::array();
+  for (std::size_t r = 0; r != gpu_indices.size(); ++r) {
+    if (gpu_indices[r]) {
+      result.push_back({{"rank", r}, {"card", *gpu_indices[r]}});
     }
   }
-  return all;
+  return result;
 }
 
 /// Slow ranks, for the report.
 nlohmann::ordered_json slow_ranks(options const& options) {
-  auto all = nlohmann::ordered_json::array();
-  for (auto const& one : options.speeds.slow) {
-    all.push_back({{"rank", one.rank}, {"factor", one.factor}});
+  auto result = nlohmann::ordered_json::array();
+  for (auto const& slow_rank : options.speeds.slow) {
+    result.push_back({{"rank", slow_rank.rank}, {"factor", slow_rank.factor}});
   }
-  return all;
+  return result;
 }
 
 void write(std::string const& path, std::string const& text) {
@@ -181,19 +185,20 @@ void write(std::string const& path, std::string const& text) {
 }  // namespace
 
 session::session(job const& work, std::string_view transport, tutti::rank_type rank, std::vector<std::string> names,
-                 std::vector<card> cards)
-    : session(work, transport, rank, names, std::move(cards), rank, static_cast<tutti::rank_type>(names.size())) {}
+                 std::vector<gpu_index> gpu_indices)
+    : session(work, transport, rank, names, std::move(gpu_indices), rank, static_cast<tutti::rank_type>(names.size())) {
+}
 
 session::session(job const& work, std::string_view transport, tutti::rank_type rank, std::vector<std::string> names,
-                 std::vector<card> cards, tutti::rank_type part, tutti::rank_type parts)
+                 std::vector<gpu_index> gpu_indices, tutti::rank_type part, tutti::rank_type parts)
     : work_(work),
       transport_(transport),
       rank_(rank),
       names_(std::move(names)),
-      cards_(std::move(cards)),
+      gpu_indices_(std::move(gpu_indices)),
       parts_(parts),
       settings_(settings_for(work, parts)),
-      speed_(work.options.speeds.of(rank, static_cast<double>(settings_.batch) / parts)) {
+      speed_(work.options.speeds.speed_of(rank, static_cast<double>(settings_.batch) / parts)) {
   nn::set_threads(work.options.threads);
   if (!work.options.progress_thread && (!work.options.usage.empty() || !work.options.plot.empty())) {
     meter_.emplace(static_cast<tutti::rank_type>(names_.size()));
@@ -207,17 +212,17 @@ session::session(job const& work, std::string_view transport, tutti::rank_type r
 
 void session::make_model(tutti::rank_type part) {
   auto layers = network_for(work_.options, work_.data.training);
-  auto const on = cards_[rank_];
-  auto computes = on ? learner_on_card({std::move(layers), work_.options.gpus.numbers, *on}, settings_)
-                     : nn::make_learner(nn::model<float>(std::move(layers), nn::replica::attached), settings_);
-  model_.emplace(nn::at_speed(std::move(computes), speed_, settings_.seed, part), work_.data.training, work_.data.test,
+  auto const gpu = gpu_indices_[rank_];
+  auto learner = gpu ? learner_on_gpu({std::move(layers), work_.options.gpus.numbers, *gpu}, settings_)
+                     : nn::make_learner(nn::model<float>(std::move(layers), nn::replica::extra_scalars), settings_);
+  model_.emplace(nn::at_speed(std::move(learner), speed_, settings_.seed, part), work_.data.training, work_.data.test,
                  settings_, part, parts_);
 }
 
-void session::show(bool going_on) {
-  shown_.emplace(stdout, settings_.epochs, work_.data.training.size());
+void session::show(bool continues) {
+  progress_.emplace(stdout, settings_.epochs, work_.data.training.size());
   if (!work_.options.metrics.empty()) {
-    lines_.emplace(work_.options.metrics, going_on || work_.options.checkpoints.resume);
+    lines_.emplace(work_.options.metrics, continues || work_.options.checkpoints.resume);
   }
 }
 
@@ -231,65 +236,65 @@ nn::fingerprint session::fingerprint() const {
   return result;
 }
 
-void session::resume(nn::resumed_from const& from) {
-  before_ = std::max(history_.steps.empty() ? 0.0 : history_.steps.back().seconds,
-                     history_.epochs.empty() ? 0.0 : history_.epochs.back().seconds);
-  resumed_ = before_;
-  began_ -= tutti::duration(static_cast<std::int64_t>(before_ * 1e9));
-  if (shown_) {
-    std::printf("resume after %zu epochs and %zu steps, %zu steps in all%s\n", from.place.epoch, from.place.batch,
+void session::resume(nn::resumed_from const& start) {
+  earlier_seconds_ = std::max(history_.steps.empty() ? 0.0 : history_.steps.back().seconds,
+                              history_.epochs.empty() ? 0.0 : history_.epochs.back().seconds);
+  start_seconds_ = earlier_seconds_;
+  began_ -= tutti::duration(static_cast<std::int64_t>(earlier_seconds_ * 1e9));
+  if (progress_) {
+    std::printf("resume after %zu epochs and %zu steps, %zu steps in all%s\n", start.place.epoch, start.place.batch,
                 steps_done(),
-                from.ranks == names_.size() || work_.options.strategy.name == "parameter_server"
+                start.ranks == names_.size() || work_.options.strategy.name == "parameter_server"
                     ? ""
                     : "; on another number of ranks, which rounds sums otherwise");
     std::fflush(stdout);
   }
 }
 
-void session::shrink(nn::training_state const& from, tutti::rank_type rank, std::vector<std::string> names,
-                     std::vector<card> cards, std::string const& why) {
-  std::size_t const before = names_.size();
-  auto const own = history_.steps;
+void session::shrink(nn::training_state const& start, tutti::rank_type rank, std::vector<std::string> names,
+                     std::vector<gpu_index> gpu_indices, std::string const& cause) {
+  std::size_t const ranks_before = names_.size();
+  auto const local_steps = history_.steps;
   rank_ = rank;
   names_ = std::move(names);
-  cards_ = std::move(cards);
+  gpu_indices_ = std::move(gpu_indices);
   parts_ = static_cast<tutti::rank_type>(names_.size());
   make_model(rank_);
-  nn::restore(from, *model_);
-  if (!nn::decode(from.history, history_)) {
+  nn::restore(start, *model_);
+  if (!nn::decode(start.history, history_)) {
     throw std::runtime_error("the history of another rank cannot be read: start the same program on all ranks");
   }
-  for (std::size_t i = 0; i != history_.steps.size() && !own.empty(); ++i) {  // bytes stay this rank's own
-    auto const& moved = own[std::min(i, own.size() - 1)];
-    history_.steps[i].sent = moved.sent;
-    history_.steps[i].received = moved.received;
+  for (std::size_t i = 0; i != history_.steps.size() && !local_steps.empty(); ++i) {  // bytes stay this rank's own
+    auto const& local_step = local_steps[std::min(i, local_steps.size() - 1)];
+    history_.steps[i].bytes_sent = local_step.bytes_sent;
+    history_.steps[i].bytes_received = local_step.bytes_received;
   }
-  before_ = static_cast<double>((tutti::steady_now() - began_).count()) * 1e-9;
-  fault(0, before, names_.size());
+  earlier_seconds_ = static_cast<double>((tutti::steady_now() - began_).count()) * 1e-9;
+  fault(0, ranks_before, names_.size());
   if (rank_ == 0) {
-    if (!shown_) {
+    if (!progress_) {
       show(true);
     }
-    std::printf("fault  %s\nworld  %zu of %zu ranks continue after %zu epochs and %zu steps, at %.1f s\n", why.c_str(),
-                names_.size(), before, from.place.epoch, from.place.batch, before_);
+    std::printf("fault  %s\nworld  %zu of %zu ranks continue after %zu epochs and %zu steps, at %.1f s\n",
+                cause.c_str(), names_.size(), ranks_before, start.place.epoch, start.place.batch, earlier_seconds_);
     std::fflush(stdout);
   }
 }
 
-void session::fault(double seconds, std::size_t before, std::size_t ranks) {
-  history_.faults.push_back({before_ + seconds, before, ranks});
+void session::fault(double seconds, std::size_t ranks_before, std::size_t ranks) {
+  history_.faults.push_back({earlier_seconds_ + seconds, ranks_before, ranks});
 }
 
 std::size_t session::steps_done() const {
-  return model_->plan().steps_before(model_->place().epoch) + model_->place().batch;
+  return model_->plan().steps_before(model_->position().epoch) + model_->position().batch;
 }
 
 void session::count(tutti::traffic_count const& bytes) {
   bytes_ = &bytes;
   steps_before_ = steps_done();
   nn::step_result const last = history_.steps.empty() ? nn::step_result{} : history_.steps.back();
-  sent_before_ = last.sent - static_cast<double>(bytes.outgoing().bytes);
-  received_before_ = last.received - static_cast<double>(bytes.incoming().bytes);
+  sent_before_ = last.bytes_sent - static_cast<double>(bytes.outgoing().bytes);
+  received_before_ = last.bytes_received - static_cast<double>(bytes.incoming().bytes);
 }
 
 void session::follow(nn::usage_trace& events) {
@@ -301,45 +306,45 @@ void session::follow(nn::usage_trace& events) {
 void session::keep(std::vector<nn::usage> ranks) {
   usage_ = std::move(ranks);
   for (std::size_t r = 0; r != usage_.size(); ++r) {
-    usage_[r].shift = resumed_;
+    usage_[r].shift = start_seconds_;
     usage_[r].role = usage_[r].role.empty() ? "rank " + std::to_string(r) : usage_[r].role;
   }
 }
 
-void session::step(nn::step_result const& done, nn::replica const& model) {
-  auto shifted = done;
-  shifted.seconds += before_;
+void session::step(nn::step_result const& result, nn::replica const& model) {
+  auto shifted_result = result;
+  shifted_result.seconds += earlier_seconds_;
   if (bytes_ != nullptr) {
-    shifted.sent = sent_before_ + static_cast<double>(bytes_->sent().bytes);
-    shifted.received = received_before_ + static_cast<double>(bytes_->received().bytes);
+    shifted_result.bytes_sent = sent_before_ + static_cast<double>(bytes_->outgoing().bytes);
+    shifted_result.bytes_received = received_before_ + static_cast<double>(bytes_->incoming().bytes);
   }
-  history_.step(shifted, model);
-  if (shown_) {
-    shown_->step(shifted, model);
+  history_.step(shifted_result, model);
+  if (progress_) {
+    progress_->step(shifted_result, model);
   }
   if (lines_) {
-    auto line = shifted;
-    line.seconds = done.seconds;
+    auto line = shifted_result;
+    line.seconds = result.seconds;
     lines_->step(line, model);
   }
 }
 
-void session::epoch(nn::epoch_result const& done) {
-  auto shifted = done;
-  shifted.seconds += before_;
-  history_.epoch(shifted);
-  if (shown_) {
-    shown_->epoch(shifted);
+void session::epoch(nn::epoch_result const& result) {
+  auto shifted_result = result;
+  shifted_result.seconds += earlier_seconds_;
+  history_.epoch(shifted_result);
+  if (progress_) {
+    progress_->epoch(shifted_result);
   }
   if (lines_) {
-    lines_->epoch(done);
+    lines_->epoch(result);
   }
 }
 
 void session::introduce() const {
   auto const& [training, test] = work_.data;
   auto const& options = work_.options;
-  if (options.speeds.pretended()) {
+  if (options.speeds.is_simulated()) {
     std::printf("data   none: gradients are zeros, each image's takes %g ms, and there is no test\n",
                 1000 * speed_.seconds_per_image);
   } else {
@@ -350,8 +355,8 @@ void session::introduce() const {
   std::printf("world  %zu %s, %s, %s\n", names_.size(), names_.size() == 1 ? "rank" : "ranks", transport_.c_str(),
               how_ranks_work_together(options).c_str());
   std::printf("batch  %zu in all, %s per rank\n", settings_.batch, shard_sizes(settings_.batch, parts_).c_str());
-  if (options.gpus.any()) {
-    std::printf("gpu    %s\n", describe(cards_, options.gpus.numbers).c_str());
+  if (options.gpus.is_used()) {
+    std::printf("gpu    %s\n", describe(gpu_indices_, options.gpus.numbers).c_str());
   }
   if (options.compress.kind != "none") {
     std::printf("sends  %s\n", describe(options).c_str());
@@ -359,11 +364,11 @@ void session::introduce() const {
   if (options.sums.kind != "float") {
     std::printf("sums   as integers: %s; what overflows again as floats\n", describe(options.sums).c_str());
   }
-  for (auto const& one : options.speeds.slow) {
-    std::printf("slow   rank %u takes %g times as long\n", one.rank, one.factor);
+  for (auto const& slow_rank : options.speeds.slow) {
+    std::printf("slow   rank %u takes %g times as long\n", slow_rank.rank, slow_rank.factor);
   }
-  if (options.speeds.most_at_random > 1) {
-    std::printf("slow   each gradient takes 1 to %g times as long, at random\n", options.speeds.most_at_random);
+  if (options.speeds.max_random_factor > 1) {
+    std::printf("slow   each gradient takes 1 to %g times as long, at random\n", options.speeds.max_random_factor);
   }
   if (options.strategy.replicas_differ()) {
     std::printf("loss   of a step is rank 0's where it is not that of all\n");
@@ -399,12 +404,12 @@ std::string session::how_it_was_trained() const {
 }
 
 std::vector<double> session::weight_deviations() const {
-  std::vector<double> all = deviations_;
-  std::size_t const before = history_.steps.size() - std::min(history_.steps.size(), all.size());
-  for (std::size_t i = 0; i != all.size() && before + i != history_.steps.size(); ++i) {
-    all[i] *= double{history_.steps[before + i].rate};
+  std::vector<double> result = deviations_;
+  std::size_t const first_step = history_.steps.size() - std::min(history_.steps.size(), result.size());
+  for (std::size_t i = 0; i != result.size() && first_step + i != history_.steps.size(); ++i) {
+    result[i] *= double{history_.steps[first_step + i].rate};
   }
-  return all;
+  return result;
 }
 
 void session::finish(std::vector<std::optional<rank_traffic>> traffic) const {
@@ -419,9 +424,9 @@ void session::finish(std::vector<std::optional<rank_traffic>> traffic) const {
   std::printf(" after epoch %zu, %.0f images/s; batch %zu in all, %s per rank\n\n", history_.epochs.size(),
               history_.images_per_second(), settings_.batch, shard_sizes(settings_.batch, parts_).c_str());
   if (overflows_ != nullptr) {
-    auto const all = static_cast<double>(model_->parameters().size() * (model_->plan().steps() - steps_before_));
+    auto const sum_count = static_cast<double>(model_->parameters().size() * (model_->plan().steps() - steps_before_));
     std::printf("%" PRIu64 " sums overflowed and were made again as floats, %.3g %% of all\n\n", *overflows_,
-                100 * static_cast<double>(*overflows_) / std::max(all, 1.0));
+                100 * static_cast<double>(*overflows_) / std::max(sum_count, 1.0));
   }
   if (!deviations_.empty()) {
     std::printf("weights after a step differ by %.3g at most from what sums in double would have given\n\n",
@@ -449,24 +454,24 @@ void session::finish(std::vector<std::optional<rank_traffic>> traffic) const {
     }
   }
   auto const& options = work_.options;
-  double sent = 0;
-  std::size_t known = 0;
-  for (auto const& one : traffic) {
-    sent += one ? one->sent : 0;
-    known += one ? 1U : 0U;
+  double sent_bytes = 0;
+  std::size_t known_count = 0;
+  for (auto const& rank_bytes : traffic) {
+    sent_bytes += rank_bytes ? rank_bytes->bytes_sent : 0;
+    known_count += rank_bytes ? 1U : 0U;
   }
-  sent /= static_cast<double>(std::max<std::size_t>(known, 1));
+  sent_bytes /= static_cast<double>(std::max<std::size_t>(known_count, 1));
   auto const ranks = static_cast<double>(names_.size());
-  std::size_t const counted = model_->plan().steps() - steps_before_;  // steps in which bytes were counted
+  std::size_t const counted_steps = model_->plan().steps() - steps_before_;  // steps in which bytes were counted
   double const as_floats = 2 * (ranks - 1) / ranks * sizeof(float) * static_cast<double>(model_->parameters().size()) *
-                           static_cast<double>(counted);
-  if (sent > 0 && !time.empty()) {
-    std::printf("\nsent %.1f MiB per rank", sent / (1 << 20));
+                           static_cast<double>(counted_steps);
+  if (sent_bytes > 0 && !time.empty()) {
+    std::printf("\nsent %.1f MiB per rank", sent_bytes / (1 << 20));
     if (steps_before_ != 0) {
-      std::printf(" in the last %zu of %zu steps", counted, model_->plan().steps());
+      std::printf(" in the last %zu of %zu steps", counted_steps, model_->plan().steps());
     }
-    if (options.compress.kind != "none" && counted != 0) {
-      std::printf(", %.1f times less than the %.1f MiB that sums of float take", as_floats / sent,
+    if (options.compress.kind != "none" && counted_steps != 0) {
+      std::printf(", %.1f times less than the %.1f MiB that sums of float take", as_floats / sent_bytes,
                   as_floats / (1 << 20));
     }
     std::printf("\n");
@@ -490,7 +495,7 @@ void session::finish(std::vector<std::optional<rank_traffic>> traffic) const {
                      {"topology", options.topology},
                      {"strategy", how_ranks_work_together(options)},
                      {"averaging",
-                      {{"every", options.averaging.every},
+                      {{"every", options.averaging.interval},
                        {"neighbours", options.averaging.graph == nn::neighbours::ring ? "ring" : "exponential"},
                        {"participation", options.averaging.participation},
                        {"local_epochs", options.averaging.local_epochs}}},
@@ -498,7 +503,7 @@ void session::finish(std::vector<std::optional<rank_traffic>> traffic) const {
                      {"training_images", work_.data.training.size()},
                      {"test_images", work_.data.test.size()},
                      {"model", options.model},
-                     {"hidden", options.hidden},
+                     {"hidden", options.hidden_sizes},
                      {"activation", options.activation},
                      {"parameters", model_->parameters().size()},
                      {"batch", settings_.batch},
@@ -517,13 +522,13 @@ void session::finish(std::vector<std::optional<rank_traffic>> traffic) const {
                      {"factor", options.sums.factor},
                      {"exponent_block", options.sums.block},
                      {"bytes_counted_from_step", steps_before_},
-                     {"bytes_sent_per_rank", sent},
+                     {"bytes_sent_per_rank", sent_bytes},
                      {"bytes_of_float_sums_per_rank", as_floats},
                      {"reproducible", settings_.reproducible},
-                     {"gpu", gpu_ranks(cards_)},
+                     {"gpu", gpu_ranks(gpu_indices_)},
                      {"gpu_precision", nn::name(options.gpus.numbers)},
                      {"slow", slow_ranks(options)},
-                     {"slow_at_random", options.speeds.most_at_random},
+                     {"slow_at_random", options.speeds.max_random_factor},
                      {"pretended_s_per_image", speed_.seconds_per_image},
                      {"members", names_}};
     report.update(nn::to_json(settings_, history_));
@@ -536,12 +541,12 @@ void session::finish(std::vector<std::optional<rank_traffic>> traffic) const {
     if (!deviations_.empty()) {
       report["weight_deviations"] = weight_deviations();
     }
-    for (auto const& one : traffic) {
-      report["traffic"].push_back(one ? nlohmann::ordered_json{{"sent_bytes", one->sent},
-                                                               {"received_bytes", one->received},
-                                                               {"busy_s", one->busy},
-                                                               {"waiting_s", one->waiting}}
-                                      : nlohmann::ordered_json());
+    for (auto const& rank_bytes : traffic) {
+      report["traffic"].push_back(rank_bytes ? nlohmann::ordered_json{{"sent_bytes", rank_bytes->bytes_sent},
+                                                                      {"received_bytes", rank_bytes->bytes_received},
+                                                                      {"busy_s", rank_bytes->busy},
+                                                                      {"waiting_s", rank_bytes->waiting}}
+                                             : nlohmann::ordered_json());
     }
     write(options.report, report.dump(1) + "\n");
   }
@@ -551,9 +556,9 @@ void session::show_trace(std::vector<tutti::timeline> ranks, std::vector<std::st
   if (rank_ != 0) {
     return;
   }
-  tutti::causality const all(std::move(ranks));
-  std::printf("\n%s", tutti::straggler_report(tutti::blame(all), parts).c_str());
-  write(work_.options.trace, tutti::chrome_trace::text(all, names_, parts));
+  tutti::causality const causes(std::move(ranks));
+  std::printf("\n%s", tutti::straggler_report(tutti::blame(causes), parts).c_str());
+  write(work_.options.trace, tutti::chrome_trace::text(causes, names_, parts));
   std::printf("trace  %s: open it at ui.perfetto.dev\n", work_.options.trace.c_str());
   std::fflush(stdout);
 }

@@ -24,8 +24,8 @@
 
 /// Bytes and seconds of one rank.
 struct rank_traffic {
-  double sent = 0;
-  double received = 0;
+  double bytes_sent = 0;
+  double bytes_received = 0;
   double busy = 0;     ///< computing
   double waiting = 0;  ///< the rest of the time
 };
@@ -35,12 +35,12 @@ struct rank_traffic {
 class session {
  public:
   /// @param names descriptions of all ranks, for the report
-  /// @param cards the card of each rank
+  /// @param gpu_indices the GPU of each rank
   session(job const& work, std::string_view transport, tutti::rank_type rank, std::vector<std::string> names,
-          std::vector<card> cards);
+          std::vector<gpu_index> gpu_indices);
   /// Overload for strategies in which not every rank computes a part of each batch.
   session(job const& work, std::string_view transport, tutti::rank_type rank, std::vector<std::string> names,
-          std::vector<card> cards, tutti::rank_type part, tutti::rank_type parts);
+          std::vector<gpu_index> gpu_indices, tutti::rank_type part, tutti::rank_type parts);
 
   [[nodiscard]] tutti::nn::replica& model() noexcept { return *model_; }
   /// The speed of this rank.
@@ -50,10 +50,10 @@ class session {
   [[nodiscard]] tutti::nn::fingerprint fingerprint() const;
 
   /// Continues from the state that model and history now hold.
-  void resume(tutti::nn::resumed_from const& from);
+  void resume(tutti::nn::resumed_from const& start);
   /// Continues as a rank of a smaller world.
-  void shrink(tutti::nn::training_state const& from, tutti::rank_type rank, std::vector<std::string> names,
-              std::vector<card> cards, std::string const& why);
+  void shrink(tutti::nn::training_state const& start, tutti::rank_type rank, std::vector<std::string> names,
+              std::vector<gpu_index> gpu_indices, std::string const& cause);
 
   /// Adds bytes sent and received to the results of further steps. The traffic given to `finish` is of these steps.
   /// @pre `bytes` counts until the last step
@@ -70,12 +70,13 @@ class session {
   /// The largest deviation of each step's sums of gradients from sums in double. The caller adds a number before each
   /// `step`.
   [[nodiscard]] std::vector<double>& deviations() noexcept { return deviations_; }
-  /// Records that ranks were lost, in seconds after the training began or was resumed; `ranks` of `before` continued.
-  void fault(double seconds, std::size_t before, std::size_t ranks);
+  /// Records that ranks were lost, in seconds after the training began or was resumed; `ranks` of `ranks_before`
+  /// continued.
+  void fault(double seconds, std::size_t ranks_before, std::size_t ranks);
 
   // Observes the training; silent but on rank 0.
-  void step(tutti::nn::step_result const& done, tutti::nn::replica const& model);
-  void epoch(tutti::nn::epoch_result const& done);
+  void step(tutti::nn::step_result const& result, tutti::nn::replica const& model);
+  void epoch(tutti::nn::epoch_result const& result);
 
   /// Number of first steps in which more gradients are sent than later.
   [[nodiscard]] std::size_t sparsity_warm_up() const;
@@ -89,7 +90,7 @@ class session {
 
  private:
   void make_model(tutti::rank_type part);
-  void show(bool going_on);
+  void show(bool continues);
   void introduce() const;
   [[nodiscard]] std::size_t steps_done() const;
   [[nodiscard]] std::string in_short() const;
@@ -101,16 +102,16 @@ class session {
   std::string transport_;
   tutti::rank_type rank_;
   std::vector<std::string> names_;
-  std::vector<card> cards_;
+  std::vector<gpu_index> gpu_indices_;
   tutti::rank_type parts_;  // parts of each batch
   tutti::nn::settings settings_;
   tutti::nn::simulated_speed speed_;
   std::optional<tutti::nn::replica> model_;  // replaced for a world of another size
   tutti::nn::history history_;
-  std::optional<tutti::nn::progress> shown_;
+  std::optional<tutti::nn::progress> progress_;
   std::optional<tutti::nn::json_lines> lines_;
   tutti::time_point began_ = tutti::steady_now();
-  double before_ = 0;  // seconds of training before it was resumed
+  double earlier_seconds_ = 0;  // seconds of training before it was resumed
   tutti::traffic_count const* bytes_ = nullptr;
   double sent_before_ = 0;  // bytes sent in earlier worlds, less bytes of this world from before the training
   double received_before_ = 0;
@@ -119,5 +120,5 @@ class session {
   std::vector<double> deviations_;
   std::optional<tutti::nn::usage_meter> meter_;
   std::vector<tutti::nn::usage> usage_;
-  double resumed_ = 0;  // seconds before this run
+  double start_seconds_ = 0;  // seconds before this run
 };

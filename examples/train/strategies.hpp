@@ -9,7 +9,7 @@
 #include <tutti/nn/strategy/averaging/federated_averaging.hpp>
 #include <tutti/nn/strategy/averaging/gossip.hpp>
 #include <tutti/nn/strategy/averaging/local_sgd.hpp>
-#include <tutti/nn/strategy/compressed/compressed.hpp>
+#include <tutti/nn/strategy/compressed/compressed_synchronous.hpp>
 #include <tutti/nn/strategy/compressed/quantised_sum.hpp>
 #include <tutti/nn/strategy/compressed/sparse_sum.hpp>
 #include <tutti/nn/strategy/synchronous/fixed_point.hpp>
@@ -30,7 +30,7 @@ template <class Communicator, class Topology, class F>
 void with_strategy(Communicator& world, Topology topology, options const& options, tutti::nn::replica const& model,
                    F&& f) {
   namespace nn = tutti::nn;
-  auto const& how = options.averaging;
+  auto const& averaging = options.averaging;
   if constexpr (nn::holds_weights<typename Communicator::transport_type>) {
     if (options.strategy.name == "network_server") {
       f(nn::network_server(world, options.settings));
@@ -38,17 +38,17 @@ void with_strategy(Communicator& world, Topology topology, options const& option
     }
   }
   if (options.strategy.name == "local_sgd") {
-    f(nn::local_sgd(world, topology, how.every));
+    f(nn::local_sgd(world, topology, averaging.interval));
   } else if (options.strategy.name == "gossip") {
-    f(nn::gossip(world, topology, how.graph, static_cast<std::size_t>(options.strategy.staleness)));
+    f(nn::gossip(world, topology, averaging.graph, static_cast<std::size_t>(options.strategy.staleness)));
   } else if (options.strategy.name == "federated") {
-    std::size_t const round = how.local_epochs * model.plan().batches(0);
-    f(nn::federated_averaging(world, topology, {round, how.participation, options.settings.seed}));
+    std::size_t const round = averaging.local_epochs * model.plan().batches(0);
+    f(nn::federated_averaging(world, topology, {round, averaging.participation, options.settings.seed}));
   } else if (options.sums.kind != "float") {
     auto const scale = options.sums.kind == "fixed_point"
                            ? nn::fixed_point_scale(nn::constant_factor{options.sums.factor})
                            : nn::fixed_point_scale(nn::shared_exponents{options.sums.block});
-    f(nn::fixed_point(world, topology, scale, options.bucket, tutti::nn::replica::attached));
+    f(nn::fixed_point(world, topology, scale, options.bucket, tutti::nn::replica::extra_scalars));
   } else {
     f(nn::synchronous(world, topology, options.bucket,
                       options.progress_thread ? nn::bucket_progress::by_thread : nn::bucket_progress::between_layers));
@@ -66,7 +66,7 @@ void with_synchronous(Communicator& world, options const& options, Topology topo
   nn::synchronous strategy(
       world, topology, options.bucket,
       options.progress_thread ? nn::bucket_progress::by_thread : nn::bucket_progress::between_layers, in_sixteen_bits{},
-      tutti::nn::replica::attached);
+      tutti::nn::replica::extra_scalars);
   f(strategy);
 }
 
@@ -75,9 +75,9 @@ void with_synchronous(Communicator& world, options const& options, Topology topo
 template <class Communicator, class F>
 void with_compressed(Communicator& world, options const& options, std::size_t warm_up, F&& f) {
   using namespace tutti;
-  auto const& how = options.compress;
+  auto const& compression = options.compress;
   auto const exchanging = [&](auto sum) {
-    nn::compressed strategy(world, std::move(sum), tutti::nn::replica::attached);
+    nn::compressed_synchronous strategy(world, std::move(sum), tutti::nn::replica::extra_scalars);
     f(strategy);
   };
   auto const sixteen_bits = [&]<class Number>(std::type_identity<Number>) {
@@ -87,17 +87,17 @@ void with_compressed(Communicator& world, options const& options, std::size_t wa
       with_synchronous<Number>(world, options, direct{}, f);
     }
   };
-  nn::feedback const debt(nn::correction_of(options.settings, how.momentum_masking));
-  nn::local_clipping const clip(how.local_clipping);
-  if (how.kind == "fp16") {
+  nn::feedback const debt(nn::correction_of(options.settings, compression.momentum_masking));
+  nn::local_clipping const clip(compression.local_clipping);
+  if (compression.kind == "fp16") {
     sixteen_bits(std::type_identity<tutti::half>{});  // CUDA has another half
-  } else if (how.kind == "bf16") {
+  } else if (compression.kind == "bf16") {
     sixteen_bits(std::type_identity<bfloat16>{});
-  } else if (how.kind == "int8") {
+  } else if (compression.kind == "int8") {
     exchanging(nn::quantised_sum(world));
-  } else if (how.kind == "top_k") {
-    exchanging(nn::sparse_sum(world, nn::top_k(how.keep, warm_up), debt, clip));
+  } else if (compression.kind == "top_k") {
+    exchanging(nn::sparse_sum(world, nn::top_k(compression.keep, warm_up), debt, clip));
   } else {
-    exchanging(nn::sparse_sum(world, nn::threshold(how.threshold), debt, clip));
+    exchanging(nn::sparse_sum(world, nn::threshold(compression.threshold), debt, clip));
   }
 }

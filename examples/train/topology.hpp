@@ -16,7 +16,7 @@ class named_topology : public tutti::selection {
   using schedule = tutti::selection;
 
   explicit named_topology(tutti::automatic picks) : picks_(std::move(picks)) {}
-  explicit named_topology(tutti::selection fixed) noexcept : selection(fixed) {}
+  explicit named_topology(tutti::selection choice) noexcept : selection(choice) {}
 
   /// `automatic`, or null for one schedule.
   [[nodiscard]] tutti::automatic const* picks() const noexcept { return picks_ ? &*picks_ : nullptr; }

@@ -9,6 +9,6 @@
 
 /// The usage of ranks over time, as JSON.
 /// @param run title of the training
-/// @param below its description
+/// @param description text about the training
 std::string usage_text(std::vector<tutti::nn::usage> const& ranks, std::vector<tutti::nn::fault_result> const& faults,
-                       std::string const& run, std::string const& below);
+                       std::string const& run, std::string const& description);

@@ -135,7 +135,7 @@ class automatic : public selection {
     auto ways = predict(
         op, bytes, {.may_aggregate = trials::template may_try_aggregators<Op, typename decltype(vector)::value_type>});
     auto const slow = std::find_if(ways.begin() + 1, ways.end(), [&](prediction const& candidate) {
-      return static_cast<double>(candidate.time) > effort.within * static_cast<double>(ways.front().time);
+      return static_cast<double>(candidate.time) > effort.maximum_ratio * static_cast<double>(ways.front().time);
     });
     ways.erase(slow, ways.end());
     ways.resize((std::min)(ways.size(), effort.ways));

@@ -373,7 +373,7 @@ class basic_host_math : public Order {
       for (std::size_t i = 0; i != numbers.size(); ++i) {
         tutti::nn::random_sequence random(key, first_row + i / l.numbers);
         random.discard(i % l.numbers);
-        numbers[i] *= random() >> 32U < l.limit ? 0.0F : l.kept;
+        numbers[i] *= random() >> 32U < l.limit ? 0.0F : l.scale;
       }
       write(numbers, destination);
     });
@@ -417,12 +417,12 @@ class basic_host_math : public Order {
   }
   void normalise(geometry::weight_norm const& l, float const* parameters, float* destination) {
     stream_.enqueue([=] {
-      std::copy_n(parameters, l.learned, destination);
+      std::copy_n(parameters, l.layer_parameters, destination);
       for_each_unit(
           l, parameters,
           [&](std::size_t first, std::size_t unit, double square, double) {
             for (std::size_t i = 0; i != l.length; ++i) {
-              float const share = parameters[l.learned + unit] / static_cast<float>(std::sqrt(square));
+              float const share = parameters[l.layer_parameters + unit] / static_cast<float>(std::sqrt(square));
               destination[first + i * l.units] = parameters[first + i * l.units] * share;
             }
           },
@@ -432,14 +432,14 @@ class basic_host_math : public Order {
   void differentiate_norm(geometry::weight_norm const& l, float const* parameters, float const* slopes,
                           float* destination) {
     stream_.enqueue([=] {
-      std::copy_n(slopes, l.learned, destination);
+      std::copy_n(slopes, l.layer_parameters, destination);
       for_each_unit(
           l, parameters,
           [&](std::size_t first, std::size_t unit, double square, double product) {
-            destination[l.learned + unit] = static_cast<float>(product / std::sqrt(square));
+            destination[l.layer_parameters + unit] = static_cast<float>(product / std::sqrt(square));
             for (std::size_t i = 0; i != l.length; ++i) {
               std::size_t const at = first + i * l.units;
-              destination[at] = static_cast<float>(double{parameters[l.learned + unit]} / std::sqrt(square) *
+              destination[at] = static_cast<float>(double{parameters[l.layer_parameters + unit]} / std::sqrt(square) *
                                                    (double{slopes[at]} - double{parameters[at]} * product / square));
             }
           },
@@ -592,14 +592,15 @@ class basic_host_math : public Order {
   static void for_each_product(geometry::convolution const& l, std::size_t rows, F const& f) {
     std::size_t const ins = l.input.channels / l.groups;
     std::size_t const outs = l.output.channels / l.groups;
-    std::size_t const side = l.over.side;
+    std::size_t const side = l.filter_window.side;
     for (std::size_t place = 0; place != rows * l.output.rows * l.output.columns; ++place) {
       std::size_t const column = place % l.output.columns;
       std::size_t const row = place / l.output.columns % l.output.rows;
       std::size_t const image = place / (l.output.columns * l.output.rows);
       for (std::size_t k = 0; k != side * side; ++k) {
-        std::size_t const i = row * l.over.stride + k / side - l.over.padding;  // wraps above the first row
-        std::size_t const j = column * l.over.stride + k % side - l.over.padding;
+        std::size_t const i =
+            row * l.filter_window.stride + k / side - l.filter_window.padding;  // wraps above the first row
+        std::size_t const j = column * l.filter_window.stride + k % side - l.filter_window.padding;
         if (i >= l.input.rows || j >= l.input.columns) {
           continue;
         }
@@ -625,8 +626,8 @@ class basic_host_math : public Order {
       std::size_t const row = o / (l.output.channels * l.output.columns) % l.output.rows;
       std::size_t const image = o / l.output.size();
       window.clear();
-      for (std::size_t i = l.down.begin(row); i != l.down.end(row, l.input.rows); ++i) {
-        for (std::size_t j = l.across.begin(column); j != l.across.end(column, l.input.columns); ++j) {
+      for (std::size_t i = l.vertical.begin(row); i != l.vertical.end(row, l.input.rows); ++i) {
+        for (std::size_t j = l.horizontal.begin(column); j != l.horizontal.end(column, l.input.columns); ++j) {
           window.push_back(((image * l.input.rows + i) * l.input.columns + j) * l.input.channels + channel);
         }
       }

@@ -38,10 +38,10 @@ tally train(nn::data_pair const& data, tutti::rank_type ranks) {
     nn::set_threads(1);
     nn::settings settings;
     settings.epochs = 3;
-    std::array<std::size_t, 2> const hidden{64, 32};
-    nn::replica model(
-        nn::model<float>(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu), nn::replica::attached),
-        data.training, data.test, settings, world.rank(), world.size());
+    std::array<std::size_t, 2> const hidden_sizes{64, 32};
+    nn::replica model(nn::model<float>(nn::mlp<float>(784, hidden_sizes, 10, nn::hidden_activation::relu),
+                                       nn::replica::extra_scalars),
+                      data.training, data.test, settings, world.rank(), world.size());
     nn::synchronous strategy(world, Topology{});
     nn::history history;
     nn::train(model, strategy, history);
@@ -54,13 +54,13 @@ tally train(nn::data_pair const& data, tutti::rank_type ranks) {
 
 BOOST_AUTO_TEST_CASE(no_topology_and_no_number_of_ranks_loses_accuracy) {
   nn::data_pair const data{nn::digits(8000, 1), nn::digits(4000, 1, 100000)};
-  std::vector<tally> const all{train<tutti::ring>(data, 1), train<tutti::ring>(data, 4),
-                               train<tutti::binary_tree>(data, 4), train<tutti::butterfly>(data, 4),
-                               train<tutti::star>(data, 4)};
-  for (auto const& one : all) {
-    BOOST_TEST_MESSAGE("test accuracy " << 100 * one.test_accuracy << " %");
-    BOOST_TEST(one.test_accuracy > 0.90);
-    BOOST_TEST(std::abs(one.first_loss - all[0].first_loss) < 1e-5);
-    BOOST_TEST(std::abs(one.test_accuracy - all[0].test_accuracy) < 0.005);
+  std::vector<tally> const tallies{train<tutti::ring>(data, 1), train<tutti::ring>(data, 4),
+                                   train<tutti::binary_tree>(data, 4), train<tutti::butterfly>(data, 4),
+                                   train<tutti::star>(data, 4)};
+  for (auto const& result : tallies) {
+    BOOST_TEST_MESSAGE("test accuracy " << 100 * result.test_accuracy << " %");
+    BOOST_TEST(result.test_accuracy > 0.90);
+    BOOST_TEST(std::abs(result.first_loss - tallies[0].first_loss) < 1e-5);
+    BOOST_TEST(std::abs(result.test_accuracy - tallies[0].test_accuracy) < 0.005);
   }
 }

@@ -28,8 +28,8 @@ bytes picture(nn::image_shape const& shape) {
 }
 
 /// The definition, pixel by pixel: the image moved down and right by these numbers of pixels, black elsewhere, and
-/// mirrored if `flipped`.
-bytes moved(bytes const& image, nn::image_shape const& shape, int down, int right, bool flipped) {
+/// mirrored if `is_flipped`.
+bytes shift_image(bytes const& image, nn::image_shape const& shape, int down, int right, bool is_flipped) {
   bytes result(image.size());
   auto const rows = static_cast<int>(shape.rows);
   auto const columns = static_cast<int>(shape.columns);
@@ -37,7 +37,7 @@ bytes moved(bytes const& image, nn::image_shape const& shape, int down, int righ
     for (int r = 0; r != rows; ++r) {
       for (int c = 0; c != columns; ++c) {
         int const from_row = r - down;
-        int const from_column = (flipped ? columns - 1 - c : c) - right;
+        int const from_column = (is_flipped ? columns - 1 - c : c) - right;
         if (from_row >= 0 && from_row < rows && from_column >= 0 && from_column < columns) {
           result[static_cast<std::size_t>((channel * rows + r) * columns + c)] =
               image[static_cast<std::size_t>((channel * rows + from_row) * columns + from_column)];
@@ -53,7 +53,7 @@ nn::dataset some_set(std::size_t count, nn::image_shape shape) {
   set.shape = shape;
   nn::random_sequence random(5);
   for (std::size_t i = 0; i != count * shape.size(); ++i) {
-    set.pixels.push_back(static_cast<std::uint8_t>(random.below(256)));
+    set.pixels.push_back(static_cast<std::uint8_t>(random.draw_below(256)));
   }
   for (std::size_t i = 0; i != count; ++i) {
     set.labels.push_back(static_cast<std::uint8_t>(i % 10));
@@ -68,13 +68,13 @@ BOOST_AUTO_TEST_CASE(every_move_by_at_most_the_padding_about_equally_often) {
     auto const image = picture(shape);
     for (std::uint32_t const padding : {0U, 1U, 4U}) {  // 4: the crop may miss a small image entirely
       for (bool const flips : {false, true}) {
-        std::map<bytes, int> wanted;  // number of ways to each result
-        int const most = static_cast<int>(padding);
+        std::map<bytes, int> ways_to_result;  // number of ways to each result
+        int const limit = static_cast<int>(padding);
         int ways = 0;
-        for (int down = -most; down <= most; ++down) {
-          for (int right = -most; right <= most; ++right) {
-            for (int flipped = 0; flipped <= int{flips}; ++flipped, ++ways) {
-              ++wanted[moved(image, shape, down, right, flipped == 1)];
+        for (int down = -limit; down <= limit; ++down) {
+          for (int right = -limit; right <= limit; ++right) {
+            for (int is_flipped = 0; is_flipped <= int{flips}; ++is_flipped, ++ways) {
+              ++ways_to_result[shift_image(image, shape, down, right, is_flipped == 1)];
             }
           }
         }
@@ -82,13 +82,13 @@ BOOST_AUTO_TEST_CASE(every_move_by_at_most_the_padding_about_equally_often) {
         nn::crop_and_flip const change{padding, flips};
         int const draws = 400 * ways;
         for (int draw = 0; draw != draws; ++draw) {
-          bytes changed(image.size(), 77);
-          change(image, shape, nn::random_sequence(3, static_cast<std::uint64_t>(draw)), changed);
-          BOOST_REQUIRE(wanted.contains(changed));
-          ++counts[changed];
+          bytes output(image.size(), 77);
+          change(image, shape, nn::random_sequence(3, static_cast<std::uint64_t>(draw)), output);
+          BOOST_REQUIRE(ways_to_result.contains(output));
+          ++counts[output];
         }
-        BOOST_TEST(counts.size() == wanted.size());
-        for (auto const& [result, times] : wanted) {
+        BOOST_TEST(counts.size() == ways_to_result.size());
+        for (auto const& [result, times] : ways_to_result) {
           double const expected = 400.0 * times;
           BOOST_TEST(std::abs(counts[result] - expected) < 6 * std::sqrt(expected));
         }
@@ -100,29 +100,29 @@ BOOST_AUTO_TEST_CASE(every_move_by_at_most_the_padding_about_equally_often) {
 BOOST_AUTO_TEST_CASE(an_image_is_a_function_of_seed_epoch_and_number_alone) {
   nn::image_shape const shape{3, 8, 8};
   auto const set = some_set(40, shape);
-  auto const images = [&](std::uint64_t seed, std::uint64_t epoch, std::vector<std::uint32_t> const& chosen) {
+  auto const images = [&](std::uint64_t seed, std::uint64_t epoch, std::vector<std::uint32_t> const& indices) {
     nn::image_source const source(set, nn::to_unit_interval(3), nn::crop_and_flip{}, seed);
-    nn::batch_room room(chosen.size(), shape.size());
-    source.fill(chosen, epoch, room);
-    auto const numbers = room.numbers(chosen.size());
+    nn::batch_room room(indices.size(), shape.size());
+    source.fill(indices, epoch, room);
+    auto const numbers = room.numbers(indices.size());
     return std::vector<float>(numbers.begin(), numbers.end());
   };
-  auto const alone = images(1, 2, {17});
-  auto const among = images(1, 2, {3, 39, 17, 0});
-  BOOST_TEST(std::ranges::equal(std::span(among).subspan(2 * shape.size(), shape.size()), alone));
-  BOOST_TEST((images(1, 3, {17}) != alone));
-  BOOST_TEST((images(2, 2, {17}) != alone));
+  auto const single_image = images(1, 2, {17});
+  auto const batch_images = images(1, 2, {3, 39, 17, 0});
+  BOOST_TEST(std::ranges::equal(std::span(batch_images).subspan(2 * shape.size(), shape.size()), single_image));
+  BOOST_TEST((images(1, 3, {17}) != single_image));
+  BOOST_TEST((images(2, 2, {17}) != single_image));
   // Equal images are changed differently.
   auto twins = set;
   std::copy_n(twins.pixels.begin(), shape.size(), twins.pixels.begin() + static_cast<long>(shape.size()));
   nn::image_source const source(twins, nn::to_unit_interval(3), nn::crop_and_flip{}, 1);
-  int same = 0;
+  int equal_count = 0;
   for (std::uint64_t epoch = 0; epoch != 20; ++epoch) {
     nn::batch_room room(2, shape.size());
     source.fill(std::array<std::uint32_t, 2>{0, 1}, epoch, room);
-    same += std::ranges::equal(room.numbers(1), room.numbers(2).subspan(shape.size())) ? 1 : 0;
+    equal_count += std::ranges::equal(room.numbers(1), room.numbers(2).subspan(shape.size())) ? 1 : 0;
   }
-  BOOST_TEST(same < 5);
+  BOOST_TEST(equal_count < 5);
 }
 
 BOOST_AUTO_TEST_CASE(unchanged_images_are_bytes_over_255) {

@@ -42,12 +42,12 @@ constexpr std::size_t numbers = 101;
 template <class F>
 auto on_all(tutti::rank_type size, F f) {
   auto results = tutti::spawn<tutti::loopback>(size, f);
-  std::vector<std::decay_t<decltype(results[0].value())>> all;
-  for (auto& one : results) {
-    BOOST_REQUIRE_MESSAGE(one.has_value(), one.failure().text);
-    all.push_back(std::move(one).value());
+  std::vector<std::decay_t<decltype(results[0].value())>> values;
+  for (auto& result : results) {
+    BOOST_REQUIRE_MESSAGE(result.has_value(), result.failure().text);
+    values.push_back(std::move(result).value());
   }
-  return all;
+  return values;
 }
 
 /// The weights after each step, one after the other, on ranks with `images(rank, step)` images.
@@ -57,19 +57,19 @@ std::vector<std::vector<float>> weights_after_steps(tutti::rank_type size, std::
   return on_all(size, [=](auto& world) {
     auto strategy = make(world);
     auto weights = random_numbers(numbers, 1, world.rank());  // share makes them equal
-    strategy.share(weights);
+    strategy.broadcast(weights);
     std::vector<float> result;
     for (std::size_t step = 0; step != steps; ++step) {
-      std::size_t const own = strategy.takes_part() ? images(world.rank(), step) : 0;
-      plain_step taken{weights, random_numbers(numbers + 2, 2 + world.rank(), step), own, 0.1F};
-      strategy.step(taken);
+      std::size_t const local_images = strategy.participates() ? images(world.rank(), step) : 0;
+      plain_step plain{weights, random_numbers(numbers + 2, 2 + world.rank(), step), local_images, 0.1F};
+      strategy.step(plain);
       result.insert(result.end(), weights.begin(), weights.end());
     }
     return result;
   });
 }
 
-std::span<float const> after(std::vector<float> const& rank, std::size_t step) {
+std::span<float const> weights_after(std::vector<float> const& rank, std::size_t step) {
   return std::span(rank).subspan(step * numbers, numbers);
 }
 
@@ -82,21 +82,21 @@ nn::settings plain_settings() {
 nn::replica replica_of(tutti::rank_type rank, tutti::rank_type size, nn::settings const& settings) {
   nn::set_threads(1);
   auto const& data = laws::training_data();
-  return nn::replica(
-      nn::model<float>(nn::mlp<float>(784, laws::hidden, 10, nn::hidden_activation::relu), nn::replica::attached),
-      data.training, data.test, settings, rank, size);
+  return nn::replica(nn::model<float>(nn::mlp<float>(784, laws::hidden_sizes, 10, nn::hidden_activation::relu),
+                                      nn::replica::extra_scalars),
+                     data.training, data.test, settings, rank, size);
 }
 
 /// A replica with batch normalisation.
-nn::replica normalised(tutti::rank_type rank, tutti::rank_type size, nn::settings const& settings) {
+nn::replica normalised_replica(tutti::rank_type rank, tutti::rank_type size, nn::settings const& settings) {
   nn::set_threads(1);
   auto const& data = laws::training_data();
   nn::layer_list<float> layers;
   layers.push_back(nn::batch_norm<float>(nn::image_shape{1, 28, 28}));
   layers.push_back(nn::dense<float, nn::relu>(784, 10));
   layers.push_back(nn::dense<float, nn::identity>(10, 10));
-  return nn::replica(nn::model<float>(std::move(layers), nn::replica::attached), data.training, data.test, settings,
-                     rank, size);
+  return nn::replica(nn::model<float>(std::move(layers), nn::replica::extra_scalars), data.training, data.test,
+                     settings, rank, size);
 }
 
 /// The losses of all steps, then the weights.
@@ -118,17 +118,17 @@ std::vector<std::vector<float>> trainings(tutti::rank_type size, nn::settings co
 }
 
 double farthest(std::vector<float> const& a, std::vector<float> const& b) {
-  double most = a.size() == b.size() ? 0 : std::numeric_limits<double>::infinity();
+  double largest = a.size() == b.size() ? 0 : std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i != std::min(a.size(), b.size()); ++i) {
-    most = std::max(most, std::abs(double{a[i]} - double{b[i]}));
+    largest = std::max(largest, std::abs(double{a[i]} - double{b[i]}));
   }
-  return most;
+  return largest;
 }
 
 auto const synchronous = [](auto& world) { return nn::synchronous(world, tutti::ring{}); };
 
-auto local_every(std::size_t every) {
-  return [=](auto& world) { return nn::local_sgd(world, tutti::binary_tree{}, every); };
+auto local_every(std::size_t interval) {
+  return [=](auto& world) { return nn::local_sgd(world, tutti::binary_tree{}, interval); };
 }
 
 auto in_rounds(std::size_t steps, double participation) {
@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(ranks_without_images_change_no_statistics_losses_or_scores)
   settings.epochs = 2;
   auto const outcome = [&](tutti::rank_type size, auto make) {
     return on_all(size, [&](auto& world) {
-      auto model = normalised(world.rank(), world.size(), settings);
+      auto model = normalised_replica(world.rank(), world.size(), settings);
       auto strategy = make(world);
       nn::history history;
       nn::train(model, strategy, history);
@@ -161,10 +161,10 @@ BOOST_AUTO_TEST_CASE(ranks_without_images_change_no_statistics_losses_or_scores)
     });
   };
   auto const expect_same = [&](char const* name, auto make) {
-    auto const without = outcome(3, make)[0];
+    auto const expected = outcome(3, make)[0];
     for (tutti::rank_type const size : {4U, 8U}) {
       for (auto const& rank : outcome(size, make)) {
-        BOOST_TEST(farthest(rank, without) < 1e-3, name << " over " << size << " ranks");
+        BOOST_TEST(farthest(rank, expected) < 1e-3, name << " over " << size << " ranks");
       }
     }
   };
@@ -175,7 +175,7 @@ BOOST_AUTO_TEST_CASE(ranks_without_images_change_no_statistics_losses_or_scores)
 }
 
 BOOST_AUTO_TEST_CASE(statistics_of_other_ranks_weigh_as_many_images_as_they_have_seen) {
-  auto model = normalised(0, 2, plain_settings());
+  auto model = normalised_replica(0, 2, plain_settings());
   std::size_t const count = model.statistics().size();
   nn::training_state state{.place = {},
                            .ranks = 3,
@@ -201,69 +201,70 @@ BOOST_AUTO_TEST_CASE(statistics_of_other_ranks_weigh_as_many_images_as_they_have
 
 // Neither the last batch, of 11 images, nor one of 32 is divisible by 3.
 BOOST_AUTO_TEST_CASE(averaging_after_every_step_is_synchronous_training_up_to_rounding) {
-  auto const one = trainings(3, plain_settings(), synchronous);
+  auto const expected = trainings(3, plain_settings(), synchronous);
   auto const other = trainings(3, plain_settings(), local_every(1));
   for (std::size_t r = 0; r != 3; ++r) {
-    BOOST_TEST(farthest(other[r], one[0]) < 2e-5);
+    BOOST_TEST(farthest(other[r], expected[0]) < 2e-5);
     BOOST_TEST(bool(other[r] == other[0]));
   }
 }
 
 BOOST_AUTO_TEST_CASE(replicas_are_equal_bit_for_bit_after_each_mean_and_differ_between) {
   auto const images = [](tutti::rank_type rank, std::size_t step) { return rank + step % 2; };
-  auto const all = weights_after_steps(3, 8, local_every(3), images);
+  auto const weights = weights_after_steps(3, 8, local_every(3), images);
   for (std::size_t step = 0; step != 8; ++step) {
     for (std::size_t r = 1; r != 3; ++r) {
-      bool const met = step == 2 || step == 5;
-      BOOST_TEST(std::ranges::equal(after(all[r], step), after(all[0], step)) == met, "step " << step);
+      bool const is_mean = step == 2 || step == 5;
+      BOOST_TEST(std::ranges::equal(weights_after(weights[r], step), weights_after(weights[0], step)) == is_mean,
+                 "step " << step);
     }
   }
 }
 
 BOOST_AUTO_TEST_CASE(ranks_weigh_as_many_images_as_they_have_seen_since_they_met) {
   auto const images = [](tutti::rank_type rank, std::size_t step) { return rank * (step + 1); };  // rank 0 has none
-  auto const all = weights_after_steps(3, 4, local_every(2), images);
+  auto const weights = weights_after_steps(3, 4, local_every(2), images);
   for (std::size_t const step : {1U, 3U}) {
     for (std::size_t i = 0; i != numbers; ++i) {
       double weight = 0;
       double sum = 0;
       for (tutti::rank_type r = 0; r != 3; ++r) {
-        double const own = static_cast<double>(images(r, step - 1) + images(r, step));
-        double const before{after(all[r], step - 1)[i]};
+        double const image_count = static_cast<double>(images(r, step - 1) + images(r, step));
+        double const previous{weights_after(weights[r], step - 1)[i]};
         double const g{random_numbers(numbers + 2, 2 + r, step)[i]};
-        weight += own;
-        sum += own * (before - (r == 0 ? 0 : 0.1 * g));
+        weight += image_count;
+        sum += image_count * (previous - (r == 0 ? 0 : 0.1 * g));
       }
-      BOOST_TEST(std::abs(double{after(all[0], step)[i]} - sum / weight) < 1e-6);
+      BOOST_TEST(std::abs(double{weights_after(weights[0], step)[i]} - sum / weight) < 1e-6);
     }
   }
 }
 
 BOOST_AUTO_TEST_CASE(united_replicas_have_equal_bits_and_resume_with_their_own) {
-  auto const all = on_all(3, [](auto& world) {
+  auto const results = on_all(3, [](auto& world) {
     nn::local_sgd strategy(world, tutti::ring{}, 5);
     auto weights = random_numbers(numbers, 1, 0);
-    strategy.share(weights);
-    plain_step taken{weights, random_numbers(numbers + 2, 2, world.rank())};
-    strategy.step(taken);
-    auto const own = weights;
-    strategy.unite(weights);
-    auto united = weights;
-    strategy.resume(weights);
-    united.push_back(weights == own ? 1.0F : 0.0F);
-    return united;
+    strategy.broadcast(weights);
+    plain_step plain{weights, random_numbers(numbers + 2, 2, world.rank())};
+    strategy.step(plain);
+    auto const local_weights = weights;
+    strategy.average_weights(weights);
+    auto result = weights;
+    strategy.restore_weights(weights);
+    result.push_back(weights == local_weights ? 1.0F : 0.0F);
+    return result;
   });
-  BOOST_TEST(bool(all[0] == all[1]));
-  BOOST_TEST(bool(all[0] == all[2]));
-  BOOST_TEST(all[0].back() == 1.0F);
+  BOOST_TEST(bool(results[0] == results[1]));
+  BOOST_TEST(bool(results[0] == results[2]));
+  BOOST_TEST(results[0].back() == 1.0F);
 }
 
 BOOST_AUTO_TEST_CASE(training_ends_with_equal_weights_and_shows_the_loss_of_all_ranks) {
-  for (std::size_t const every : {4U, 1000U}) {
+  for (std::size_t const interval : {4U, 1000U}) {
     (void)laws::training_data();
-    auto const all = on_all(3, [=](auto& world) {
+    auto const results = on_all(3, [=](auto& world) {
       auto model = laws::training_replica(world.rank(), world.size());
-      nn::local_sgd strategy(world, tutti::ring{}, every);
+      nn::local_sgd strategy(world, tutti::ring{}, interval);
       nn::history history;
       nn::train(model, strategy, history);
       std::vector<float> result(model.parameters().begin(), model.parameters().end());
@@ -273,27 +274,27 @@ BOOST_AUTO_TEST_CASE(training_ends_with_equal_weights_and_shows_the_loss_of_all_
       }
       return result;
     });
-    BOOST_TEST(bool(all[0] == all[1]));
-    BOOST_TEST(bool(all[0] == all[2]));
-    auto const figures = all[0].end() - 4;
+    BOOST_TEST(bool(results[0] == results[1]));
+    BOOST_TEST(bool(results[0] == results[2]));
+    auto const figures = results[0].end() - 4;
     BOOST_TEST(figures[0] == static_cast<float>(laws::training_images));
     BOOST_TEST(figures[3] < figures[1]);
   }
 }
 
 BOOST_AUTO_TEST_CASE(steps_do_not_allocate_in_the_steady_state) {
-  auto const all = on_all(3, [](auto& world) {
+  auto const results = on_all(3, [](auto& world) {
     nn::local_sgd strategy(world, tutti::ring{}, 2);
     auto weights = random_numbers(numbers, 1, 0);
-    plain_step taken{weights, random_numbers(numbers + 2, 2, world.rank())};
-    long before = 0;
+    plain_step plain{weights, random_numbers(numbers + 2, 2, world.rank())};
+    long allocations_before = 0;
     for (int step = 0; step != 20; ++step) {
-      before = step == 10 ? support::allocations_of_this_thread : before;
-      strategy.step(taken);
+      allocations_before = step == 10 ? support::allocations_of_this_thread : allocations_before;
+      strategy.step(plain);
     }
-    return support::allocations_of_this_thread - before;
+    return support::allocations_of_this_thread - allocations_before;
   });
-  for (long const allocations : all) {
+  for (long const allocations : results) {
     BOOST_TEST(allocations == 0);
   }
 }
@@ -302,15 +303,15 @@ namespace {
 
 /// Turns one rank's weights into NaNs at its third step.
 template <class Strategy>
-struct spoiled : Strategy {
+struct spoiled_strategy : Strategy {
   using Strategy::Strategy;
 
-  nn::score_of step(nn::training_step& step) override {
-    auto const whose = Strategy::step(step);
+  nn::metrics_scope step(nn::training_step& step) override {
+    auto const scope = Strategy::step(step);
     if (++steps == 3 && this->rank() == 1) {
       std::ranges::fill(step.parameters(), std::nanf(""));
     }
-    return whose;
+    return scope;
   }
 
   int steps = 0;
@@ -321,7 +322,7 @@ std::vector<std::string> ends_of(auto... settings) {
   (void)laws::training_data();
   return on_all(3, [=](auto& world) {
     auto model = laws::training_replica(world.rank(), world.size());
-    spoiled<Strategy> strategy(world, tutti::ring{}, settings...);
+    spoiled_strategy<Strategy> strategy(world, tutti::ring{}, settings...);
     try {
       nn::train(model, strategy);
     } catch (nn::divergence_error const& e) {
@@ -345,43 +346,44 @@ BOOST_AUTO_TEST_CASE(all_ranks_hear_of_a_divergence_when_they_meet) {
 }
 
 BOOST_AUTO_TEST_CASE(all_ranks_know_the_clients_of_a_round_and_all_are_clients_at_times) {
-  auto const all = on_all(5, [](auto& world) {
+  auto const results = on_all(5, [](auto& world) {
     nn::federated_averaging strategy(world, tutti::star{}, {2, 0.4, 7});
     auto weights = random_numbers(numbers, 1, 0);
-    strategy.share(weights);
+    strategy.broadcast(weights);
     std::vector<tutti::rank_type> result;
     for (std::size_t step = 0; step != 40; ++step) {
       result.insert(result.end(), strategy.clients().begin(), strategy.clients().end());
-      plain_step taken{weights, random_numbers(numbers + 2, 2, world.rank()), strategy.takes_part() ? 1U : 0U};
-      strategy.step(taken);
+      plain_step plain{weights, random_numbers(numbers + 2, 2, world.rank()), strategy.participates() ? 1U : 0U};
+      strategy.step(plain);
     }
     return result;
   });
-  for (auto const& one : all) {
-    BOOST_TEST(bool(one == all[0]));
+  for (auto const& rank_clients : results) {
+    BOOST_TEST(bool(rank_clients == results[0]));
   }
-  BOOST_TEST(std::set(all[0].begin(), all[0].end()).size() == 5U);
+  BOOST_TEST(std::set(results[0].begin(), results[0].end()).size() == 5U);
   bool always_the_same = true;
   for (std::size_t step = 0; step != 40; step += 2) {
-    std::span<tutti::rank_type const> const clients(all[0].data() + 2 * step, 2);
+    std::span<tutti::rank_type const> const clients(results[0].data() + 2 * step, 2);
     BOOST_TEST(clients[0] != clients[1]);
-    BOOST_TEST(std::ranges::equal(clients, std::span(all[0]).subspan(2 * step + 2, 2)));  // clients stay for two steps
-    always_the_same = always_the_same && std::ranges::equal(clients, std::span(all[0]).first(2));
+    BOOST_TEST(
+        std::ranges::equal(clients, std::span(results[0]).subspan(2 * step + 2, 2)));  // clients stay for two steps
+    always_the_same = always_the_same && std::ranges::equal(clients, std::span(results[0]).first(2));
   }
   BOOST_TEST(!always_the_same);
 }
 
 BOOST_AUTO_TEST_CASE(only_clients_move_the_weights_and_all_have_them_after_the_round) {
   auto const images = [](tutti::rank_type rank, std::size_t) { return rank + 1; };
-  auto const all = weights_after_steps(4, 6, in_rounds(2, 0.5), images);
+  auto const rank_weights = weights_after_steps(4, 6, in_rounds(2, 0.5), images);
   auto const rounds = on_all(4, [](auto& world) {  // the expected clients
     nn::federated_averaging strategy(world, tutti::star{}, {1, 0.5, 7});
     auto weights = random_numbers(numbers, 1, 0);
     std::vector<tutti::rank_type> result;
     for (std::size_t round = 0; round != 3; ++round) {
       result.insert(result.end(), strategy.clients().begin(), strategy.clients().end());
-      plain_step taken{weights, random_numbers(numbers + 2, 2, world.rank()), 1};
-      strategy.step(taken);
+      plain_step plain{weights, random_numbers(numbers + 2, 2, world.rank()), 1};
+      strategy.step(plain);
     }
     return result;
   });
@@ -391,37 +393,38 @@ BOOST_AUTO_TEST_CASE(only_clients_move_the_weights_and_all_have_them_after_the_r
     double weight = 0;
     for (tutti::rank_type r = 0; r != 4; ++r) {
       bool const client = std::ranges::count(clients, r) != 0;
-      auto const begin = round == 0
-                             ? random_numbers(numbers, 1, 0)
-                             : std::vector(after(all[r], 2 * round - 1).begin(), after(all[r], 2 * round - 1).end());
-      BOOST_TEST(std::ranges::equal(begin, after(all[r], 2 * round)) != client);
-      BOOST_TEST(std::ranges::equal(after(all[r], 2 * round + 1), after(all[0], 2 * round + 1)));
+      auto const begin = round == 0 ? random_numbers(numbers, 1, 0)
+                                    : std::vector(weights_after(rank_weights[r], 2 * round - 1).begin(),
+                                                  weights_after(rank_weights[r], 2 * round - 1).end());
+      BOOST_TEST(std::ranges::equal(begin, weights_after(rank_weights[r], 2 * round)) != client);
+      BOOST_TEST(std::ranges::equal(weights_after(rank_weights[r], 2 * round + 1),
+                                    weights_after(rank_weights[0], 2 * round + 1)));
       if (client) {
-        double const own = r + 1.0;
-        weight += own;
+        double const image_count = r + 1.0;
+        weight += image_count;
         auto const g = random_numbers(numbers + 2, 2 + r, 2 * round + 1);
         for (std::size_t i = 0; i != numbers; ++i) {
-          expected[i] += own * (double{after(all[r], 2 * round)[i]} - 0.1 * double{g[i]});
+          expected[i] += image_count * (double{weights_after(rank_weights[r], 2 * round)[i]} - 0.1 * double{g[i]});
         }
       }
     }
     for (std::size_t i = 0; i != numbers; ++i) {
-      BOOST_TEST(std::abs(double{after(all[0], 2 * round + 1)[i]} - expected[i] / weight) < 1e-6);
+      BOOST_TEST(std::abs(double{weights_after(rank_weights[0], 2 * round + 1)[i]} - expected[i] / weight) < 1e-6);
     }
   }
 }
 
 BOOST_AUTO_TEST_CASE(a_round_of_one_step_with_all_ranks_is_one_step_with_a_large_batch) {
-  auto const one = trainings(3, plain_settings(), synchronous);
+  auto const expected = trainings(3, plain_settings(), synchronous);
   auto const other = trainings(3, plain_settings(), in_rounds(1, 1));
   for (std::size_t r = 0; r != 3; ++r) {
-    BOOST_TEST(farthest(other[r], one[0]) < 2e-5);
+    BOOST_TEST(farthest(other[r], expected[0]) < 2e-5);
   }
 }
 
 BOOST_AUTO_TEST_CASE(ranks_that_sit_out_compute_nothing_and_training_learns) {
   (void)laws::training_data();
-  auto const all = on_all(4, [](auto& world) {
+  auto const results = on_all(4, [](auto& world) {
     auto settings = laws::training_settings();
     settings.epochs = 4;
     auto model = replica_of(world.rank(), world.size(), settings);
@@ -436,8 +439,8 @@ BOOST_AUTO_TEST_CASE(ranks_that_sit_out_compute_nothing_and_training_learns) {
     return result;
   });
   for (std::size_t epoch = 0; epoch != 4; ++epoch) {
-    BOOST_TEST(all[0][2 * epoch] > 0.4F * laws::training_images);
-    BOOST_TEST(all[0][2 * epoch] < 0.6F * laws::training_images);
+    BOOST_TEST(results[0][2 * epoch] > 0.4F * laws::training_images);
+    BOOST_TEST(results[0][2 * epoch] < 0.6F * laws::training_images);
   }
-  BOOST_TEST(all[0][7] < 0.97F * all[0][1]);
+  BOOST_TEST(results[0][7] < 0.97F * results[0][1]);
 }

@@ -26,18 +26,18 @@ class two_ranks {
  public:
   class rank {
    public:
-    rank(two_ranks& all, std::size_t me) : all_(all), me_(me) {}
+    rank(two_ranks& ranks, std::size_t me) : ranks_(ranks), me_(me) {}
     void sum(std::span<double> numbers) {
-      all_.part_[me_].assign(numbers.begin(), numbers.end());
-      all_.meeting_.arrive_and_wait();
+      ranks_.part_[me_].assign(numbers.begin(), numbers.end());
+      ranks_.meeting_.arrive_and_wait();
       for (std::size_t i = 0; i != numbers.size(); ++i) {
-        numbers[i] = all_.part_[0][i] + all_.part_[1][i];
+        numbers[i] = ranks_.part_[0][i] + ranks_.part_[1][i];
       }
-      all_.meeting_.arrive_and_wait();
+      ranks_.meeting_.arrive_and_wait();
     }
 
    private:
-    two_ranks& all_;
+    two_ranks& ranks_;
     std::size_t me_;
   };
 
@@ -56,23 +56,23 @@ nn::matrix_view<double> part_of(nn::matrix<double>& m, std::size_t first, std::s
 
 BOOST_AUTO_TEST_CASE(synchronised_batch_norm_is_that_of_the_whole_batch) {
   auto const make = [] { return nn::batch_norm<double, nn::relu>(image); };
-  laws::alone<double> whole(make());
+  laws::single_layer<double> whole(make());
   whole.loss();
   whole.backward();
 
   two_ranks world;
-  laws::alone<double> parts[]{laws::alone<double>(make()), laws::alone<double>(make())};
+  laws::single_layer<double> parts[]{laws::single_layer<double>(make()), laws::single_layer<double>(make())};
   auto const run = [&](std::size_t me) {  // the first rank has two of the five rows
     two_ranks::rank rank(world, me);
-    auto& own = parts[me];
-    own.how.sum = nn::rank_sum<double>(rank);
+    auto& part = parts[me];
+    part.context.sum = nn::rank_sum<double>(rank);
     std::size_t const first = me * 2;
     std::size_t const count = 2 + me;
-    auto const x = nn::read_only<double>(part_of(own.x, first, count));
-    own.layer().forward(own.how, x, part_of(own.y, first, count));
-    auto dy = own.weight;
-    own.layer().backward(own.how, x, part_of(own.y, first, count), part_of(dy, first, count),
-                         part_of(own.dx, first, count));
+    auto const x = nn::read_only<double>(part_of(part.x, first, count));
+    part.layer().forward(part.context, x, part_of(part.y, first, count));
+    auto dy = part.weight;
+    part.layer().backward(part.context, x, part_of(part.y, first, count), part_of(dy, first, count),
+                          part_of(part.dx, first, count));
   };
   std::thread other(run, 1);
   run(0);
@@ -91,14 +91,14 @@ BOOST_AUTO_TEST_CASE(synchronised_batch_norm_is_that_of_the_whole_batch) {
 }
 
 BOOST_AUTO_TEST_CASE(batch_norm_gives_mean_0_and_variance_1_and_learns_both) {
-  laws::alone<double> one{nn::batch_norm<double>(image)};
-  std::ranges::fill(std::span(one.parameters).first(3), 1.0);
-  std::ranges::fill(std::span(one.parameters).last(3), 0.0);
-  for (double& number : one.x) {
+  laws::single_layer<double> layer{nn::batch_norm<double>(image)};
+  std::ranges::fill(std::span(layer.parameters).first(3), 1.0);
+  std::ranges::fill(std::span(layer.parameters).last(3), 0.0);
+  for (double& number : layer.x) {
     number = 1e4 + 3 * number;
   }
   for (int i = 0; i != 400; ++i) {
-    one.loss();
+    layer.loss();
   }
   constexpr double count = laws::rows * 4;
   for (std::size_t c = 0; c != 3; ++c) {
@@ -106,18 +106,18 @@ BOOST_AUTO_TEST_CASE(batch_norm_gives_mean_0_and_variance_1_and_learns_both) {
     double squares = 0;
     double mean = 0;
     double variance = 0;
-    for (std::size_t i = c; i < one.y.size(); i += 3) {
-      sum += one.y.data()[i];
-      squares += one.y.data()[i] * one.y.data()[i];
-      mean += one.x.data()[i] / count;
+    for (std::size_t i = c; i < layer.y.size(); i += 3) {
+      sum += layer.y.data()[i];
+      squares += layer.y.data()[i] * layer.y.data()[i];
+      mean += layer.x.data()[i] / count;
     }
-    for (std::size_t i = c; i < one.y.size(); i += 3) {
-      variance += (one.x.data()[i] - mean) * (one.x.data()[i] - mean) / (count - 1);
+    for (std::size_t i = c; i < layer.y.size(); i += 3) {
+      variance += (layer.x.data()[i] - mean) * (layer.x.data()[i] - mean) / (count - 1);
     }
     BOOST_TEST(std::abs(sum) < 1e-8);
     BOOST_TEST(std::abs(squares / count - 1) < 1e-4);  // differs by epsilon
-    BOOST_TEST(std::abs(one.statistics[c] - mean) < 1e-8);
-    BOOST_TEST(std::abs(one.statistics[3 + c] - variance) < 1e-8);
+    BOOST_TEST(std::abs(layer.statistics[c] - mean) < 1e-8);
+    BOOST_TEST(std::abs(layer.statistics[3 + c] - variance) < 1e-8);
   }
 }
 
@@ -137,21 +137,21 @@ BOOST_AUTO_TEST_CASE(dropout_is_a_function_of_layer_step_and_place_in_the_batch_
     return y;
   };
   auto layer = make(1);
-  auto const all = forward(layer, 1000, 5, 0);
+  auto const outputs = forward(layer, 1000, 5, 0);
   double sum = 0;
-  for (double const number : all) {
+  for (double const number : outputs) {
     BOOST_TEST((number == 0 || std::abs(number - 4.0 / 3) < 1e-12));
     sum += number;
   }
   BOOST_TEST(std::abs(sum / 40'000 - 1) < 0.02);
 
   auto const last = forward(layer, 10, 5, 990);  // the shard of the last rank
-  BOOST_TEST(laws::distance(last, nn::view<double const>(all.data() + 990 * 40, 10, 40)) == 0);
-  BOOST_TEST(laws::distance(forward(layer, 1000, 6, 0), all) != 0);
+  BOOST_TEST(laws::distance(last, nn::view<double const>(outputs.data() + 990 * 40, 10, 40)) == 0);
+  BOOST_TEST(laws::distance(forward(layer, 1000, 6, 0), outputs) != 0);
   auto again = make(1);
   auto other = make(2);
-  BOOST_TEST(laws::distance(forward(again, 1000, 5, 0), all) == 0);
-  BOOST_TEST(laws::distance(forward(other, 1000, 5, 0), all) != 0);
+  BOOST_TEST(laws::distance(forward(again, 1000, 5, 0), outputs) == 0);
+  BOOST_TEST(laws::distance(forward(other, 1000, 5, 0), outputs) != 0);
 }
 
 BOOST_AUTO_TEST_CASE(max_pool_hides_no_nan) {
@@ -168,9 +168,11 @@ BOOST_AUTO_TEST_CASE(max_pool_hides_no_nan) {
 
 BOOST_AUTO_TEST_CASE(layers_that_cannot_be_are_refused) {
   using tutti::precondition_error;
-  BOOST_CHECK_THROW(nn::conv2d<float>({3, 4, 4}, {.channels = 4, .over = {3}, .groups = 2}), precondition_error);
-  BOOST_CHECK_THROW(nn::conv2d<float>({4, 4, 4}, {.channels = 3, .over = {3}, .groups = 2}), precondition_error);
-  BOOST_CHECK_THROW(nn::conv2d<float>({1, 4, 4}, {.channels = 1, .over = {5}}), precondition_error);
+  BOOST_CHECK_THROW(nn::conv2d<float>({3, 4, 4}, {.channels = 4, .filter_window = {3}, .groups = 2}),
+                    precondition_error);
+  BOOST_CHECK_THROW(nn::conv2d<float>({4, 4, 4}, {.channels = 3, .filter_window = {3}, .groups = 2}),
+                    precondition_error);
+  BOOST_CHECK_THROW(nn::conv2d<float>({1, 4, 4}, {.channels = 1, .filter_window = {5}}), precondition_error);
   BOOST_CHECK_THROW(nn::max_pool<float>({1, 4, 4}, {2, 0}), precondition_error);
   BOOST_CHECK_THROW(nn::max_pool<float>({1, 4, 4}, {2, 2, 2}), precondition_error);
   BOOST_CHECK_THROW(nn::dropout<float>(4, 1.0), precondition_error);
@@ -179,8 +181,8 @@ BOOST_AUTO_TEST_CASE(layers_that_cannot_be_are_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(layers_in_braces_are_the_body_of_a_residual) {
-  nn::dense<float> const one(4, 4);
-  BOOST_TEST(nn::residual<float>({one}).parameters() == one.parameters());
-  BOOST_TEST(nn::residual<float>({one, one}).parameters() == 2 * one.parameters());
-  BOOST_TEST(nn::residual<float>({one}, {one}).parameters() == 2 * one.parameters());
+  nn::dense<float> const layer(4, 4);
+  BOOST_TEST(nn::residual<float>({layer}).parameters() == layer.parameters());
+  BOOST_TEST(nn::residual<float>({layer, layer}).parameters() == 2 * layer.parameters());
+  BOOST_TEST(nn::residual<float>({layer}, {layer}).parameters() == 2 * layer.parameters());
 }

@@ -21,8 +21,8 @@ nn::dataset const& images() {
   return set;
 }
 
-nn::detail::batch_loader loader(nn::detail::loading how) {
-  return {nn::image_source(images(), nn::to_unit_interval(1), nn::crop_and_flip{}, 3), 16, how};
+nn::detail::batch_loader loader(nn::detail::loading mode) {
+  return {nn::image_source(images(), nn::to_unit_interval(1), nn::crop_and_flip{}, 3), 16, mode};
 }
 
 bool equal(nn::image_batch const& a, nn::image_batch const& b) {
@@ -33,84 +33,84 @@ bool equal(nn::image_batch const& a, nn::image_batch const& b) {
 
 BOOST_AUTO_TEST_CASE(what_was_prepared_and_what_was_not_are_the_same) {
   nn::sampler order(images().size(), 16, 1);  // declared first: the thread reads it to the end
-  auto here = loader(nn::detail::loading::when_asked);
-  auto there = loader(nn::detail::loading::ahead);
+  auto plain_loader = loader(nn::detail::loading::when_asked);
+  auto threaded_loader = loader(nn::detail::loading::ahead);
   nn::random_sequence random(1);
   for (std::uint64_t epoch = 0; epoch != 30; ++epoch) {
-    there.settle();  // keeps the thread from reading an order that changes
+    threaded_loader.settle();  // keeps the thread from reading an order that changes
     order.start(epoch);
     for (std::size_t b = 0; b != order.batches(); ++b) {
       // the right batch, another one, the right one of another epoch, none, the last of several
-      switch (random.below(5)) {
+      switch (random.draw_below(5)) {
         case 0:
-          there.prepare(order.batch(b), epoch);
+          threaded_loader.prepare(order.batch(b), epoch);
           break;
         case 1:
-          there.prepare(order.batch((b + 1) % order.batches()), epoch);
+          threaded_loader.prepare(order.batch((b + 1) % order.batches()), epoch);
           break;
         case 2:
-          there.prepare(order.batch(b), epoch + 1);
+          threaded_loader.prepare(order.batch(b), epoch + 1);
           break;
         case 3:
-          there.prepare(order.batch(b), epoch + 1);
-          there.prepare(order.batch(b), epoch);
+          threaded_loader.prepare(order.batch(b), epoch + 1);
+          threaded_loader.prepare(order.batch(b), epoch);
           break;
         default:
-          there.settle();
+          threaded_loader.settle();
       }
-      BOOST_TEST(equal(here.load(order.batch(b), epoch), there.load(order.batch(b), epoch)));
+      BOOST_TEST(equal(plain_loader.load(order.batch(b), epoch), threaded_loader.load(order.batch(b), epoch)));
     }
   }
 }
 
 BOOST_AUTO_TEST_CASE(a_batch_stays_while_the_next_is_made) {
-  auto one = loader(nn::detail::loading::ahead);
-  auto other = loader(nn::detail::loading::when_asked);
+  auto threaded_loader = loader(nn::detail::loading::ahead);
+  auto plain_loader = loader(nn::detail::loading::when_asked);
   std::array<std::uint32_t, 2> const first{1, 2};
   std::array<std::uint32_t, 2> const second{3, 4};
-  auto const batch = one.load(first, 0);
-  one.prepare(second, 0);
-  BOOST_TEST(equal(batch, other.load(first, 0)));
-  BOOST_TEST(equal(one.load(second, 0), other.load(second, 0)));
+  auto const batch = threaded_loader.load(first, 0);
+  threaded_loader.prepare(second, 0);
+  BOOST_TEST(equal(batch, plain_loader.load(first, 0)));
+  BOOST_TEST(equal(threaded_loader.load(second, 0), plain_loader.load(second, 0)));
 }
 
 BOOST_AUTO_TEST_CASE(what_the_thread_throws_reaches_the_caller) {
   std::array<std::uint32_t, 1> const wrong{100};
   std::array<std::uint32_t, 1> const right{99};
-  auto one = loader(nn::detail::loading::ahead);
-  one.prepare(wrong, 0);
-  BOOST_CHECK_THROW((void)one.load(wrong, 0), tutti::precondition_error);
-  one.prepare(right, 0);  // the thread still works
-  BOOST_TEST(one.load(right, 0).labels[0] == images().labels[99]);
-  one.prepare(wrong, 0);  // an error that is never fetched
-  BOOST_TEST(one.load(right, 0).labels[0] == images().labels[99]);
-  one.prepare(wrong, 0);  // an error that the destructor drops
+  auto threaded_loader = loader(nn::detail::loading::ahead);
+  threaded_loader.prepare(wrong, 0);
+  BOOST_CHECK_THROW((void)threaded_loader.load(wrong, 0), tutti::precondition_error);
+  threaded_loader.prepare(right, 0);  // the thread still works
+  BOOST_TEST(threaded_loader.load(right, 0).labels[0] == images().labels[99]);
+  threaded_loader.prepare(wrong, 0);  // an error that is never fetched
+  BOOST_TEST(threaded_loader.load(right, 0).labels[0] == images().labels[99]);
+  threaded_loader.prepare(wrong, 0);  // an error that the destructor drops
 }
 
 BOOST_AUTO_TEST_CASE(a_loader_moves_with_what_it_prepared) {
-  std::array<std::uint32_t, 2> const chosen{1, 2};
-  std::optional one(loader(nn::detail::loading::ahead));
-  one->prepare(chosen, 0);
-  auto two = std::move(*one);
-  one.reset();
-  BOOST_TEST(equal(two.load(chosen, 0), loader(nn::detail::loading::when_asked).load(chosen, 0)));
+  std::array<std::uint32_t, 2> const samples{1, 2};
+  std::optional threaded_loader(loader(nn::detail::loading::ahead));
+  threaded_loader->prepare(samples, 0);
+  auto target = std::move(*threaded_loader);
+  threaded_loader.reset();
+  BOOST_TEST(equal(target.load(samples, 0), loader(nn::detail::loading::when_asked).load(samples, 0)));
 }
 
 BOOST_AUTO_TEST_CASE(loading_does_not_allocate) {
   nn::sampler order(images().size(), 16, 1);
-  for (auto const how : {nn::detail::loading::when_asked, nn::detail::loading::ahead}) {
-    auto one = loader(how);
-    long before = 0;
+  for (auto const mode : {nn::detail::loading::when_asked, nn::detail::loading::ahead}) {
+    auto tested_loader = loader(mode);
+    long allocations_before = 0;
     for (std::uint64_t epoch = 0; epoch != 4; ++epoch) {
-      before = epoch == 1 ? support::allocations.load() : before;
-      one.settle();
+      allocations_before = epoch == 1 ? support::allocations.load() : allocations_before;
+      tested_loader.settle();
       order.start(epoch);
       for (std::size_t b = 0; b != order.batches(); ++b) {
-        (void)one.load(order.batch(b), epoch);
-        one.prepare(order.batch((b + 1) % order.batches()), epoch);
+        (void)tested_loader.load(order.batch(b), epoch);
+        tested_loader.prepare(order.batch((b + 1) % order.batches()), epoch);
       }
     }
-    one.settle();
-    BOOST_TEST(support::allocations - before == 0);
+    tested_loader.settle();
+    BOOST_TEST(support::allocations - allocations_before == 0);
   }
 }

@@ -29,11 +29,11 @@ namespace {
 constexpr std::size_t numbers = 40'003;
 
 /// A rank's contribution at a step.
-std::vector<float> own(tutti::rank_type rank, std::uint64_t step) {
+std::vector<float> contribution_of(tutti::rank_type rank, std::uint64_t step) {
   nn::random_sequence random(step * 100 + rank);
   std::vector<float> result(numbers);
-  for (float& one : result) {
-    one = random.fraction<float>() - 0.5F;
+  for (float& number : result) {
+    number = random.fraction<float>() - 0.5F;
   }
   return result;
 }
@@ -45,8 +45,8 @@ void sum(Strategy& strategy, std::span<float> message) {
   strategy.begin(message);
   if (strategy.rank() != 2) {  // rank 2 has nothing to compute
     for (std::size_t first = message.size(); first > stride; first -= stride) {
-      strategy.completed(first);
-      strategy.completed(first);
+      strategy.on_completion(first);
+      strategy.on_completion(first);
     }
   }
   strategy.finish();
@@ -54,40 +54,40 @@ void sum(Strategy& strategy, std::span<float> message) {
 
 /// The sums of two steps, as words.
 template <class Transport, class Topology>
-std::vector<std::vector<std::uint32_t>> sums(tutti::rank_type size, std::size_t bucket, nn::bucket_progress how) {
+std::vector<std::vector<std::uint32_t>> sums(tutti::rank_type size, std::size_t bucket, nn::bucket_progress progress) {
   auto results = tutti::spawn<Transport>(size, [=](auto& world) {
-    nn::synchronous strategy(world, Topology{}, bucket, how);
+    nn::synchronous strategy(world, Topology{}, bucket, progress);
     std::vector<std::uint32_t> words;
     for (std::uint64_t step = 0; step != 2; ++step) {
-      auto message = own(world.rank(), step);
+      auto message = contribution_of(world.rank(), step);
       sum(strategy, message);
-      for (float const one : message) {
-        words.push_back(std::bit_cast<std::uint32_t>(one));
+      for (float const number : message) {
+        words.push_back(std::bit_cast<std::uint32_t>(number));
       }
     }
     return words;
   });
-  std::vector<std::vector<std::uint32_t>> all;
-  for (auto& one : results) {
-    BOOST_REQUIRE_MESSAGE(one.has_value(), one.failure().text);
-    all.push_back(std::move(one).value());
+  std::vector<std::vector<std::uint32_t>> words_of_ranks;
+  for (auto& result : results) {
+    BOOST_REQUIRE_MESSAGE(result.has_value(), result.failure().text);
+    words_of_ranks.push_back(std::move(result).value());
   }
-  return all;
+  return words_of_ranks;
 }
 
 /// Checks that all ranks have equal bits, as close to the exact sum as the roundings of that many ranks allow.
 template <class Transport, class Topology>
 void check_sums(tutti::rank_type size, std::size_t bucket,
-                nn::bucket_progress how = nn::bucket_progress::between_layers) {
-  auto const all = sums<Transport, Topology>(size, bucket, how);
-  for (auto const& one : all) {
-    BOOST_TEST(bool(one == all[0]));
+                nn::bucket_progress progress = nn::bucket_progress::between_layers) {
+  auto const words = sums<Transport, Topology>(size, bucket, progress);
+  for (auto const& rank_words : words) {
+    BOOST_TEST(bool(rank_words == words[0]));
   }
   for (std::uint64_t step = 0; step != 2; ++step) {
     std::vector<double> exact(numbers);
     std::vector<double> sizes(numbers);
     for (tutti::rank_type r = 0; r != size; ++r) {
-      auto const contribution = own(r, step);
+      auto const contribution = contribution_of(r, step);
       for (std::size_t i = 0; i != numbers; ++i) {
         exact[i] += double{contribution[i]};
         sizes[i] += std::abs(double{contribution[i]});
@@ -96,8 +96,8 @@ void check_sums(tutti::rank_type size, std::size_t bucket,
     std::size_t wrong = 0;
     double const bound = 0.5 * double{std::numeric_limits<float>::epsilon()} * size;
     for (std::size_t i = 0; i != numbers; ++i) {
-      double const found{std::bit_cast<float>(all[0][step * numbers + i])};
-      wrong += std::abs(found - exact[i]) <= bound * sizes[i] ? 0U : 1U;
+      double const value{std::bit_cast<float>(words[0][step * numbers + i])};
+      wrong += std::abs(value - exact[i]) <= bound * sizes[i] ? 0U : 1U;
     }
     BOOST_TEST(wrong == 0U);
   }
@@ -125,44 +125,44 @@ BOOST_AUTO_TEST_CASE(what_is_complete_is_summed_before_the_rest_is) {
     strategy.begin(message);
     message[0] = std::nanf("");  // not computed yet
     while (message[1976] != 3.0F) {
-      strategy.completed(1000);
+      strategy.on_completion(1000);
     }
     message[0] = 1.0F;
-    bool const untouched = message[1975] == 1.0F;  // its bucket is not complete
+    bool const is_untouched = message[1975] == 1.0F;  // its bucket is not complete
     strategy.finish();
-    return untouched && message == std::vector<float>(3000, 3.0F);
+    return is_untouched && message == std::vector<float>(3000, 3.0F);
   });
-  for (auto& one : results) {
-    BOOST_REQUIRE_MESSAGE(one.has_value(), one.failure().text);
-    BOOST_TEST(one.value());
+  for (auto& result : results) {
+    BOOST_REQUIRE_MESSAGE(result.has_value(), result.failure().text);
+    BOOST_TEST(result.value());
   }
 }
 
 BOOST_AUTO_TEST_CASE(messages_in_buckets_do_not_allocate_in_the_steady_state) {
   auto results = tutti::spawn<tutti::loopback>(3, [](auto& world) {
     nn::synchronous strategy(world, tutti::ring{}, 10'000);
-    auto message = own(world.rank(), 0);
-    long before = 0;
+    auto message = contribution_of(world.rank(), 0);
+    long allocations_before = 0;
     for (int step = 0; step != 20; ++step) {
-      before = step == 10 ? support::allocations_of_this_thread : before;
+      allocations_before = step == 10 ? support::allocations_of_this_thread : allocations_before;
       sum(strategy, message);
     }
-    return support::allocations_of_this_thread - before;
+    return support::allocations_of_this_thread - allocations_before;
   });
-  for (auto& one : results) {
-    BOOST_REQUIRE_MESSAGE(one.has_value(), one.failure().text);
-    BOOST_TEST(one.value() == 0);
+  for (auto& result : results) {
+    BOOST_REQUIRE_MESSAGE(result.has_value(), result.failure().text);
+    BOOST_TEST(result.value() == 0);
   }
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_that_leaves_in_the_middle_is_named_by_the_others) {
-  for (auto const how : {nn::bucket_progress::between_layers, nn::bucket_progress::by_thread}) {
-    for (std::size_t const done : {numbers, numbers / 2, std::size_t{1}}) {
+  for (auto const progress : {nn::bucket_progress::between_layers, nn::bucket_progress::by_thread}) {
+    for (std::size_t const first : {numbers, numbers / 2, std::size_t{1}}) {
       auto results = tutti::spawn<tutti::loopback>(3, [=](auto& world) {
-        auto message = own(world.rank(), 0);
-        nn::synchronous strategy(world, tutti::ring{}, 10'000, how);
+        auto message = contribution_of(world.rank(), 0);
+        nn::synchronous strategy(world, tutti::ring{}, 10'000, progress);
         strategy.begin(message);
-        strategy.completed(done);
+        strategy.on_completion(first);
         if (world.rank() == 1) {
           return std::string("gone");
         }

@@ -11,7 +11,7 @@
 #include <tutti/nn/strategy/averaging/federated_averaging.hpp>
 #include <tutti/nn/strategy/averaging/gossip.hpp>
 #include <tutti/nn/strategy/averaging/local_sgd.hpp>
-#include <tutti/nn/strategy/compressed/compressed.hpp>
+#include <tutti/nn/strategy/compressed/compressed_synchronous.hpp>
 #include <tutti/nn/strategy/compressed/quantised_sum.hpp>
 #include <tutti/nn/strategy/compressed/sparse_sum.hpp>
 #include <tutti/nn/strategy/synchronous/synchronous.hpp>
@@ -47,16 +47,16 @@ namespace {
 class scratch {
  public:
   scratch() {
-    fs::path const where = fs::is_directory("/dev/shm") ? fs::path("/dev/shm") : fs::temp_directory_path();
-    std::string name = (where / "tutti-checkpoint-XXXXXX").string();
+    fs::path const parent = fs::is_directory("/dev/shm") ? fs::path("/dev/shm") : fs::temp_directory_path();
+    std::string name = (parent / "tutti-checkpoint-XXXXXX").string();
     BOOST_REQUIRE(::mkdtemp(name.data()) != nullptr);
     path_ = name;
   }
   scratch(scratch const&) = delete;
   scratch& operator=(scratch const&) = delete;
   ~scratch() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
+    std::error_code failure;
+    fs::remove_all(path_, failure);
   }
   [[nodiscard]] fs::path const& path() const { return path_; }
 
@@ -72,11 +72,11 @@ nn::data_pair const& images() {
 constexpr std::size_t batches = 5;  // 16 images each; the last has 11
 constexpr std::size_t epochs = 3;
 
-enum class how { synchronous, local_sgd, federated, gossip, late_gossip, top_k, threshold, int8 };
+enum class strategy_kind { synchronous, local_sgd, federated_averaging, gossip, late_gossip, top_k, threshold, int8 };
 
-nn::settings make_settings(how kind = how::synchronous) {
+nn::settings make_settings(strategy_kind kind = strategy_kind::synchronous) {
   nn::settings s;
-  s.momentum_corrected = kind == how::top_k;
+  s.momentum_corrected = kind == strategy_kind::top_k;
   s.epochs = epochs;
   s.batch = 16;
   s.augmentation = nn::crop_and_flip{};
@@ -92,8 +92,8 @@ nn::replica replica(tutti::rank_type rank, tutti::rank_type size, nn::settings c
   layers.push_back(nn::batch_norm<float>(nn::image_shape{1, 1, 12}));
   layers.push_back(nn::dropout<float>(12, 0.2F));
   layers.push_back(nn::dense<float, nn::identity>(12, 10));
-  return nn::replica(nn::model<float>(std::move(layers), nn::replica::attached), images().training, images().test, s,
-                     rank, size);
+  return nn::replica(nn::model<float>(std::move(layers), nn::replica::extra_scalars), images().training, images().test,
+                     s, rank, size);
 }
 
 nn::fingerprint print_of(nn::settings const& s) {
@@ -102,15 +102,15 @@ nn::fingerprint print_of(nn::settings const& s) {
   return result;
 }
 
-struct interrupted {};
+struct interruption {};
 
 /// Interrupts a training after this many steps of the run, without an error message.
 struct breaker {
   std::size_t left;
   void step(nn::step_result const&, nn::replica const&) const {}
-  void stepped(nn::replica const&) {
+  void after_step(nn::replica const&) {
     if (left-- == 1) {
-      throw interrupted();
+      throw interruption();
     }
   }
   void epoch(nn::epoch_result const&) const {}
@@ -130,52 +130,55 @@ struct run {
 
 /// Calls f with a strategy of that kind.
 template <class Communicator, class F>
-void with(how kind, Communicator& world, F f) {
-  auto const fewer_bytes = [&](auto sum) { f(nn::compressed(world, std::move(sum), nn::replica::attached)); };
+void with_strategy(strategy_kind kind, Communicator& world, F f) {
+  auto const fewer_bytes = [&](auto sum) {
+    f(nn::compressed_synchronous(world, std::move(sum), nn::replica::extra_scalars));
+  };
   switch (kind) {
-    case how::synchronous:
+    case strategy_kind::synchronous:
       f(nn::synchronous(world, tutti::ring{}));
       return;
-    case how::local_sgd:
+    case strategy_kind::local_sgd:
       f(nn::local_sgd(world, tutti::ring{}, 4));
       return;
-    case how::federated:
+    case strategy_kind::federated_averaging:
       f(nn::federated_averaging(world, tutti::ring{}, {3, 0.5, 1}));
       return;
-    case how::gossip:
-    case how::late_gossip:
-      f(nn::gossip(world, tutti::ring{}, kind == how::gossip ? nn::neighbours::exponential : nn::neighbours::ring,
-                   kind == how::gossip ? 0 : 2));
+    case strategy_kind::gossip:
+    case strategy_kind::late_gossip:
+      f(nn::gossip(world, tutti::ring{},
+                   kind == strategy_kind::gossip ? nn::neighbours::exponential : nn::neighbours::ring,
+                   kind == strategy_kind::gossip ? 0 : 2));
       return;
-    case how::top_k:
+    case strategy_kind::top_k:
       fewer_bytes(
           nn::sparse_sum(world, nn::top_k(0.05, 7), nn::feedback(nn::correction_of(make_settings(kind), true))));
       return;
-    case how::threshold:
+    case strategy_kind::threshold:
       fewer_bytes(nn::sparse_sum(world, nn::threshold(0.01F), nn::feedback()));
       return;
-    case how::int8:
+    case strategy_kind::int8:
       fewer_bytes(nn::quantised_sum(world));
       return;
   }
 }
 
 run train(tutti::rank_type ranks, nn::checkpoint_options const& keep, std::size_t stop_after = never,
-          nn::settings const& s = make_settings(), how kind = how::synchronous) {
+          nn::settings const& s = make_settings(), strategy_kind kind = strategy_kind::synchronous) {
   auto results = tutti::spawn<tutti::loopback>(ranks, [&](auto& world) {
     run result;
     auto model = replica(world.rank(), world.size(), s);
     nn::history history;
     try {
-      with(kind, world, [&](nn::strategy&& strategy) {
+      with_strategy(kind, world, [&](nn::strategy&& strategy) {
         nn::checkpointer saver(world, model, strategy, history, print_of(s), keep);
         result.notes = saver.notes();
-        result.first_step = model.plan().steps_before(model.place().epoch) + model.place().batch;
+        result.first_step = model.plan().steps_before(model.position().epoch) + model.position().batch;
         breaker stop{stop_after};
         nn::train(model, strategy, history, saver, stop);
         result.failure = saver.problem();
       });
-    } catch (interrupted const&) {
+    } catch (interruption const&) {
       return result;
     } catch (tutti::error const& e) {  // this rank was waiting for an interrupted one
       result.failure = e.what();
@@ -196,32 +199,32 @@ run train(tutti::rank_type ranks, nn::checkpoint_options const& keep, std::size_
     for (float const w : model.statistics()) {
       note(w);
     }
-    for (auto const& one : history.steps) {
+    for (auto const& report : history.steps) {
       if (world.rank() == 0) {  // other ranks' histories begin where they were resumed
-        note(one.epoch);
-        note(one.batch);
-        note(one.loss);
-        note(one.accuracy);
+        note(report.epoch);
+        note(report.batch);
+        note(report.loss);
+        note(report.accuracy);
       }
     }
-    for (auto const& one : history.epochs) {
-      note(one.test_loss);
-      note(one.test_accuracy);
+    for (auto const& report : history.epochs) {
+      note(report.test_loss);
+      note(report.test_accuracy);
     }
     return result;
   });
-  run all;
-  for (auto& one : results) {
-    BOOST_REQUIRE_MESSAGE(one.has_value(), one.failure().text);
-    all.numbers += one.value().numbers;
-    all.notes.insert(all.notes.end(), one.value().notes.begin(), one.value().notes.end());
-    all.failure = all.failure.empty() ? one.value().failure : all.failure;
-    all.first_step = one.value().first_step;
+  run result;
+  for (auto& rank_result : results) {
+    BOOST_REQUIRE_MESSAGE(rank_result.has_value(), rank_result.failure().text);
+    result.numbers += rank_result.value().numbers;
+    result.notes.insert(result.notes.end(), rank_result.value().notes.begin(), rank_result.value().notes.end());
+    result.failure = result.failure.empty() ? rank_result.value().failure : result.failure;
+    result.first_step = rank_result.value().first_step;
   }
-  return all;
+  return result;
 }
 
-run train_anew(tutti::rank_type ranks, how kind = how::synchronous) {
+run train_from_scratch(tutti::rank_type ranks, strategy_kind kind = strategy_kind::synchronous) {
   scratch const folder;
   auto const result = train(ranks, {folder.path(), batches}, never, make_settings(kind), kind);
   BOOST_REQUIRE(result.failure.empty());
@@ -257,8 +260,8 @@ std::string contents(fs::path const& name) {
 
 std::vector<std::string> names(fs::path const& folder) {
   std::vector<std::string> result;
-  for (auto const& one : fs::directory_iterator(folder)) {
-    result.push_back(one.path().filename().string());
+  for (auto const& entry : fs::directory_iterator(folder)) {
+    result.push_back(entry.path().filename().string());
   }
   std::ranges::sort(result);
   return result;
@@ -268,19 +271,19 @@ std::vector<std::string> names(fs::path const& folder) {
 
 BOOST_AUTO_TEST_CASE(a_training_that_stops_anywhere_goes_on_as_if_it_had_not) {
   for (tutti::rank_type const ranks : {1U, 2U, 3U}) {
-    auto const whole = train_anew(ranks);
-    for (bool const sharded : {false, true}) {
-      for (std::size_t const every : {1U, 3U, 0U}) {
+    auto const whole = train_from_scratch(ranks);
+    for (bool const is_sharded : {false, true}) {
+      for (std::size_t const interval : {1U, 3U, 0U}) {
         for (std::size_t stop = 1; stop < epochs * batches; stop += ranks == 1 ? 1 : 4) {
           scratch const folder;
-          nn::checkpoint_options keep{folder.path(), every, 2, sharded, false};
+          nn::checkpoint_options keep{folder.path(), interval, 2, is_sharded, false};
           BOOST_REQUIRE(train(ranks, keep, stop).failure.empty());
           keep.resume = true;
           auto const rest = train(ranks, keep);
           BOOST_TEST(rest.failure.empty(), rest.failure);
           // Computes the steps since the last checkpoint again. A checkpoint due at the step of the stop exists.
-          BOOST_TEST(rest.first_step == (every == 0 ? stop - 1 - (stop - 1) % batches : stop - stop % every));
-          BOOST_TEST((rest == whole), ranks << " ranks, every " << every << ", stopped after " << stop);
+          BOOST_TEST(rest.first_step == (interval == 0 ? stop - 1 - (stop - 1) % batches : stop - stop % interval));
+          BOOST_TEST((rest == whole), ranks << " ranks, every " << interval << ", stopped after " << stop);
         }
       }
     }
@@ -288,13 +291,14 @@ BOOST_AUTO_TEST_CASE(a_training_that_stops_anywhere_goes_on_as_if_it_had_not) {
 }
 
 BOOST_AUTO_TEST_CASE(ranks_with_weights_or_debts_of_their_own_go_on_as_if_they_had_not_stopped) {
-  for (how const kind :
-       {how::local_sgd, how::federated, how::gossip, how::late_gossip, how::top_k, how::threshold, how::int8}) {
-    auto const whole = train_anew(3, kind);
-    for (std::size_t const every : {1U, 0U}) {
+  for (strategy_kind const kind :
+       {strategy_kind::local_sgd, strategy_kind::federated_averaging, strategy_kind::gossip, strategy_kind::late_gossip,
+        strategy_kind::top_k, strategy_kind::threshold, strategy_kind::int8}) {
+    auto const whole = train_from_scratch(3, kind);
+    for (std::size_t const interval : {1U, 0U}) {
       for (std::size_t const stop : {6U, 11U}) {
         scratch const folder;
-        nn::checkpoint_options keep{folder.path(), every, 2, false, false};
+        nn::checkpoint_options keep{folder.path(), interval, 2, false, false};
         (void)train(3, keep, stop, make_settings(kind), kind);
         keep.resume = true;
         auto const rest = train(3, keep, never, make_settings(kind), kind);
@@ -303,8 +307,8 @@ BOOST_AUTO_TEST_CASE(ranks_with_weights_or_debts_of_their_own_go_on_as_if_they_h
         BOOST_TEST(rest.first_step <= stop);
         BOOST_TEST((stop != 11 || rest.first_step >= 5));
         // Late gossip depends on arrival times, which vary from run to run.
-        BOOST_TEST((kind == how::late_gossip || rest == whole), static_cast<int>(kind)
-                                                                    << " every " << every << " stopped after " << stop);
+        BOOST_TEST((kind == strategy_kind::late_gossip || rest == whole),
+                   static_cast<int>(kind) << " every " << interval << " stopped after " << stop);
       }
     }
   }
@@ -313,67 +317,67 @@ BOOST_AUTO_TEST_CASE(ranks_with_weights_or_debts_of_their_own_go_on_as_if_they_h
 BOOST_AUTO_TEST_CASE(parts_of_ranks_own_have_to_be_all_there_and_theirs) {
   scratch const folder;
   nn::checkpoint_options keep{folder.path(), 2, 3, false, false};
-  (void)train(3, keep, 9, make_settings(), how::local_sgd);
+  (void)train(3, keep, 9, make_settings(), strategy_kind::local_sgd);
   keep.resume = true;
-  auto const refused = train(2, keep, never, make_settings(), how::local_sgd);
-  BOOST_TEST(contains(refused.failure, "each of 3 ranks: start as many, not 2"), refused.failure);
-  auto const other = train(3, keep, never, make_settings(), how::int8);
+  auto const refusal = train(2, keep, never, make_settings(), strategy_kind::local_sgd);
+  BOOST_TEST(contains(refusal.failure, "each of 3 ranks: start as many, not 2"), refusal.failure);
+  auto const other = train(3, keep, never, make_settings(), strategy_kind::int8);
   BOOST_TEST(contains(other.failure, "is of another strategy"), other.failure);
 
   fs::remove(file_of(folder.path(), 8, ".1-of-3"));
   fs::copy_file(file_of(folder.path(), 4, ".2-of-3"), file_of(folder.path(), 6, ".2-of-3"),
                 fs::copy_options::overwrite_existing);
-  auto const rest = train(3, keep, never, make_settings(), how::local_sgd);
+  auto const rest = train(3, keep, never, make_settings(), strategy_kind::local_sgd);
   BOOST_TEST(rest.first_step == 4U);
   BOOST_REQUIRE(rest.notes.size() == 2U);
   BOOST_TEST(contains(rest.notes[0], ".1-of-3 cannot be opened"), rest.notes[0]);
   BOOST_TEST(contains(rest.notes[1], ".2-of-3 does not belong to"), rest.notes[1]);
-  BOOST_TEST((rest == train_anew(3, how::local_sgd)));
+  BOOST_TEST((rest == train_from_scratch(3, strategy_kind::local_sgd)));
 }
 
 BOOST_AUTO_TEST_CASE(another_number_of_ranks_goes_on_from_the_same_weights) {
   scratch const folder;
   nn::checkpoint_options keep{folder.path(), 0, 2, true, false};
   BOOST_REQUIRE(train(3, keep, batches + 1).failure.empty());
-  nn::detail::checkpoint_folder from(folder.path());
+  nn::detail::checkpoint_folder checkpoints(folder.path());
   auto probe = replica(0, 1);
-  auto const saved = from.load_last_good(nn::detail::expected_of(probe, print_of(make_settings())));
-  BOOST_REQUIRE(saved.has_value());
-  BOOST_TEST(saved->state.ranks == 3U);
-  nn::restore(saved->state, probe);
-  BOOST_TEST(std::ranges::equal(probe.parameters(), saved->state.parameters));
-  BOOST_TEST(std::ranges::equal(probe.optimizer_state(), saved->state.optimizer));
+  auto const latest = checkpoints.load_last_good(nn::detail::expected_of(probe, print_of(make_settings())));
+  BOOST_REQUIRE(latest.has_value());
+  BOOST_TEST(latest->state.ranks == 3U);
+  nn::restore(latest->state, probe);
+  BOOST_TEST(std::ranges::equal(probe.parameters(), latest->state.parameters));
+  BOOST_TEST(std::ranges::equal(probe.optimizer_state(), latest->state.optimizer));
   for (std::size_t i = 0; i != probe.statistics().size(); ++i) {  // equal on all ranks after an epoch
-    BOOST_TEST(std::abs(probe.statistics()[i] - saved->state.statistics[i]) < 1e-5F);
+    BOOST_TEST(std::abs(probe.statistics()[i] - latest->state.statistics[i]) < 1e-5F);
   }
   keep.resume = true;
   BOOST_TEST(train(2, keep).failure.empty());
 }
 
 BOOST_AUTO_TEST_CASE(files_of_the_user_stay) {
-  for (bool const sharded : {false, true}) {
+  for (bool const is_sharded : {false, true}) {
     scratch const folder;
-    std::vector<fs::path> mine;
+    std::vector<fs::path> user_files;
     for (std::string const kind : {".best-of-all", ".tutti.copy-of-monday", "-plot-of-loss.svg", "x-of-y", ".0-of-2.gz",
                                    "-of-", ".-of-2", ".1-of-", ".txt"}) {
-      mine.push_back(file_of(folder.path(), 2, kind));
-      std::ofstream(mine.back()) << "precious";
+      user_files.push_back(file_of(folder.path(), 2, kind));
+      std::ofstream(user_files.back()) << "precious";
     }
-    auto const done = train(2, {folder.path(), 2, 3, sharded, false});
-    BOOST_REQUIRE_MESSAGE(done.failure.empty(), done.failure);
-    for (fs::path const& one : mine) {
-      BOOST_TEST(contents(one) == "precious", one);
+    auto const result = train(2, {folder.path(), 2, 3, is_sharded, false});
+    BOOST_REQUIRE_MESSAGE(result.failure.empty(), result.failure);
+    for (fs::path const& file : user_files) {
+      BOOST_TEST(contents(file) == "precious", file);
     }
   }
 }
 
 BOOST_AUTO_TEST_CASE(the_last_few_stay) {
-  for (bool const sharded : {false, true}) {
+  for (bool const is_sharded : {false, true}) {
     scratch const folder;
-    BOOST_REQUIRE(train(2, {folder.path(), 2, 3, sharded, false}).failure.empty());
+    BOOST_REQUIRE(train(2, {folder.path(), 2, 3, is_sharded, false}).failure.empty());
     std::vector<std::string> expected;
     for (std::size_t const step : {12U, 14U, 15U}) {
-      if (sharded) {
+      if (is_sharded) {
         expected.push_back(file_of("", step, ".0-of-2").string());
         expected.push_back(file_of("", step, ".1-of-2").string());
       }
@@ -384,18 +388,18 @@ BOOST_AUTO_TEST_CASE(the_last_few_stay) {
 }
 
 BOOST_AUTO_TEST_CASE(a_damaged_checkpoint_is_said_and_the_one_before_is_used) {
-  auto const whole = train_anew(2);
-  for (bool const sharded : {false, true}) {
-    scratch const made;
-    BOOST_REQUIRE(train(2, {made.path(), 2, 2, sharded, false}, 9).failure.empty());
+  auto const whole = train_from_scratch(2);
+  for (bool const is_sharded : {false, true}) {
+    scratch const original;
+    BOOST_REQUIRE(train(2, {original.path(), 2, 2, is_sharded, false}, 9).failure.empty());
     auto const latest = file_of("", 8);
-    auto const victim = sharded ? file_of("", 8, ".1-of-2") : latest;
-    auto const size = fs::file_size(made.path() / victim);
+    auto const victim = is_sharded ? file_of("", 8, ".1-of-2") : latest;
+    auto const size = fs::file_size(original.path() / victim);
     struct damage {
       std::function<void(fs::path const&)> act;
-      std::string_view said;
+      std::string_view part;
     };
-    std::vector<damage> all{
+    std::vector<damage> faults{
         {[&](auto const& f) { fs::resize_file(f / victim, 0); }, "is cut short"},
         {[&](auto const& f) { fs::resize_file(f / victim, 23); }, "is cut short"},
         {[&](auto const& f) { fs::resize_file(f / victim, size - 1); }, "is cut short"},
@@ -405,32 +409,34 @@ BOOST_AUTO_TEST_CASE(a_damaged_checkpoint_is_said_and_the_one_before_is_used) {
         {[&](auto const& f) { fs::remove(f / latest) && fs::create_directory(f / latest); }, "not a file"}};
     // Flips one bit in each byte of the head, and in some bytes behind it.
     for (std::uintmax_t at = 0; at < size; at += at < 130 ? 1 : size / 7) {
-      all.push_back({[&victim, at](auto const& f) { flip(f / victim, at); }, ""});
+      faults.push_back({[&victim, at](auto const& f) { flip(f / victim, at); }, ""});
     }
-    if (sharded) {
-      all.push_back({[&](auto const& f) { fs::remove(f / victim); }, "cannot be opened"});
-      all.push_back({[&](auto const& f) {
-                       fs::copy_file(f / file_of("", 6, ".1-of-2"), f / victim, fs::copy_options::overwrite_existing);
-                     },
-                     "does not belong to"});
+    if (is_sharded) {
+      faults.push_back({[&](auto const& f) { fs::remove(f / victim); }, "cannot be opened"});
+      faults.push_back({[&](auto const& f) {
+                          fs::copy_file(f / file_of("", 6, ".1-of-2"), f / victim,
+                                        fs::copy_options::overwrite_existing);
+                        },
+                        "does not belong to"});
     }
     auto probe = replica(0, 1);
-    auto const wanted = nn::detail::expected_of(probe, print_of(make_settings()));
-    for (auto const& one : all) {
+    auto const expected = nn::detail::expected_of(probe, print_of(make_settings()));
+    for (auto const& fault : faults) {
       scratch const copy;
-      fs::copy(made.path(), copy.path(), fs::copy_options::recursive);
-      one.act(copy.path());
-      auto const found = nn::detail::checkpoint_folder(copy.path()).load_last_good(wanted);
-      BOOST_REQUIRE(found.has_value());
-      BOOST_TEST((found->state.place == nn::training_place{1, 1}));
-      BOOST_REQUIRE(found->notes.size() == 1U);
-      BOOST_TEST(contains(found->notes[0], one.said), found->notes[0]);
-      bool const version = contains(found->notes[0], " version of this program");  // the flipped bit is in the version
-      BOOST_TEST((one.said.empty() || !version));
+      fs::copy(original.path(), copy.path(), fs::copy_options::recursive);
+      fault.act(copy.path());
+      auto const latest_good = nn::detail::checkpoint_folder(copy.path()).load_last_good(expected);
+      BOOST_REQUIRE(latest_good.has_value());
+      BOOST_TEST((latest_good->state.place == nn::training_position{1, 1}));
+      BOOST_REQUIRE(latest_good->notes.size() == 1U);
+      BOOST_TEST(contains(latest_good->notes[0], fault.part), latest_good->notes[0]);
+      bool const version =
+          contains(latest_good->notes[0], " version of this program");  // the flipped bit is in the version
+      BOOST_TEST((fault.part.empty() || !version));
       BOOST_TEST(fs::exists((copy.path() / latest).string() + (version ? ".other-format" : ".damaged")));
     }
-    flip(made.path() / victim, size / 2);
-    auto const rest = train(2, {made.path(), 2, 2, sharded, true});
+    flip(original.path() / victim, size / 2);
+    auto const rest = train(2, {original.path(), 2, 2, is_sharded, true});
     BOOST_TEST(rest.first_step == 6U);
     BOOST_TEST(rest.notes.size() == 1U);
     BOOST_TEST((rest == whole));
@@ -440,13 +446,13 @@ BOOST_AUTO_TEST_CASE(a_damaged_checkpoint_is_said_and_the_one_before_is_used) {
 BOOST_AUTO_TEST_CASE(without_a_good_one_nothing_is_begun) {
   scratch const folder;
   BOOST_REQUIRE(train(1, {folder.path(), 1}, 3).failure.empty());
-  auto const before = names(folder.path());
-  for (auto const& name : before) {
+  auto const names_before = names(folder.path());
+  for (auto const& name : names_before) {
     flip(folder.path() / name, 200);
   }
-  auto const failed = train(1, {folder.path(), 1, 2, false, true});
-  BOOST_TEST(contains(failed.failure, "no checkpoint in"), failed.failure);
-  BOOST_TEST(names(folder.path()) == before, boost::test_tools::per_element());
+  auto const result = train(1, {folder.path(), 1, 2, false, true});
+  BOOST_TEST(contains(result.failure, "no checkpoint in"), result.failure);
+  BOOST_TEST(names(folder.path()) == names_before, boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(lengths_are_not_believed) {
@@ -480,9 +486,9 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_of_another_training_is_refused_by_what_differs
   BOOST_REQUIRE(train(1, {folder.path(), 1}, 3).failure.empty());
   auto other = make_settings();
   other.rate = 0.25F;
-  auto const refused = train(1, {folder.path(), 1, 2, false, true}, never, other);
-  BOOST_TEST(contains(refused.failure, "of another training: rate = 0.1"), refused.failure);
-  BOOST_TEST(contains(refused.failure, "there, 0.25 here"), refused.failure);
+  auto const refusal = train(1, {folder.path(), 1, 2, false, true}, never, other);
+  BOOST_TEST(contains(refusal.failure, "of another training: rate = 0.1"), refusal.failure);
+  BOOST_TEST(contains(refusal.failure, "there, 0.25 here"), refusal.failure);
 
   other = make_settings();
   other.changes.epochs = {2};
@@ -500,18 +506,18 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_of_another_training_is_refused_by_what_differs
   BOOST_TEST(contains(exact.failure, "reproducible = no there, yes here"), exact.failure);
 
   // A training from scratch does not overwrite this checkpoint.
-  auto const anew = train(2, {folder.path(), 1});
-  BOOST_TEST(contains(anew.failure, "resume it (--resume), or choose another folder"), anew.failure);
+  auto const result = train(2, {folder.path(), 1});
+  BOOST_TEST(contains(result.failure, "resume it (--resume), or choose another folder"), result.failure);
 }
 
 BOOST_AUTO_TEST_CASE(of_another_version_nothing_is_used_and_the_one_before_is) {
-  auto const whole = train_anew(1);
+  auto const whole = train_from_scratch(1);
   auto const make_other = [](fs::path const& name, char version) {
     std::fstream file(name, std::ios::in | std::ios::out | std::ios::binary);
     file.seekp(8);
     file.put(version);
   };
-  for (auto const& [version, said] : {std::pair{'\x63', "a later version"}, std::pair{'\x01', "an earlier version"}}) {
+  for (auto const& [version, part] : {std::pair{'\x63', "a later version"}, std::pair{'\x01', "an earlier version"}}) {
     scratch const folder;
     BOOST_REQUIRE(train(1, {folder.path(), 1}, 3).failure.empty());
     make_other(file_of(folder.path(), 3), version);
@@ -519,17 +525,17 @@ BOOST_AUTO_TEST_CASE(of_another_version_nothing_is_used_and_the_one_before_is) {
       scratch const copy;  // a copy whose earlier checkpoint has that version, too
       fs::copy(folder.path(), copy.path(), fs::copy_options::recursive);
       make_other(file_of(copy.path(), 2), version);
-      auto const before = names(copy.path());
-      auto const refused = train(1, {copy.path(), 1, 2, false, true});
-      BOOST_TEST(contains(refused.failure, said), refused.failure);
-      BOOST_TEST(contains(refused.failure, "is good"), refused.failure);
-      BOOST_TEST(names(copy.path()) == before, boost::test_tools::per_element());
+      auto const names_before = names(copy.path());
+      auto const refusal = train(1, {copy.path(), 1, 2, false, true});
+      BOOST_TEST(contains(refusal.failure, part), refusal.failure);
+      BOOST_TEST(contains(refusal.failure, "is good"), refusal.failure);
+      BOOST_TEST(names(copy.path()) == names_before, boost::test_tools::per_element());
     }
     // One checkpoint is kept: it must be one that the resumed training writes, not the unreadable one.
     auto const rest = train(1, {folder.path(), 1, 1, false, true}, 2);
     BOOST_TEST(rest.first_step == 2U);
     BOOST_REQUIRE(rest.notes.size() == 1U);
-    BOOST_TEST(contains(rest.notes[0], said), rest.notes[0]);
+    BOOST_TEST(contains(rest.notes[0], part), rest.notes[0]);
     BOOST_TEST(fs::exists(file_of(folder.path(), 3).string() + ".other-format"));
     auto const end = train(1, {folder.path(), 1, 1, false, true});
     BOOST_TEST(end.notes.empty());
@@ -540,13 +546,13 @@ BOOST_AUTO_TEST_CASE(of_another_version_nothing_is_used_and_the_one_before_is) {
 BOOST_AUTO_TEST_CASE(a_full_disk_loses_nothing) {
   // A limit on the size of files makes the kernel refuse a write in its middle, as a full disk does.
   scratch const folder;
-  auto const whole = train_anew(2);
-  for (bool const sharded : {false, true}) {
-    fs::path const where = folder.path() / (sharded ? "sharded" : "whole");
-    nn::checkpoint_options keep{where, 1, 2, sharded, false};
+  auto const whole = train_from_scratch(2);
+  for (bool const is_sharded : {false, true}) {
+    fs::path const checkpoint_path = folder.path() / (is_sharded ? "sharded" : "whole");
+    nn::checkpoint_options keep{checkpoint_path, 1, 2, is_sharded, false};
     BOOST_REQUIRE(train(2, keep, 4).failure.empty());
-    auto const before = names(where);
-    auto const old = contents(where / before.back());
+    auto const names_before = names(checkpoint_path);
+    auto const old = contents(checkpoint_path / names_before.back());
 
     rlimit limit{};
     BOOST_REQUIRE(::getrlimit(RLIMIT_FSIZE, &limit) == 0);
@@ -558,8 +564,8 @@ BOOST_AUTO_TEST_CASE(a_full_disk_loses_nothing) {
 
     BOOST_TEST(contains(rest.failure, "cannot be written: File too large"), rest.failure);
     BOOST_TEST((rest == whole));  // the training itself continued
-    BOOST_TEST(names(where) == before, boost::test_tools::per_element());
-    BOOST_TEST((contents(where / before.back()) == old));
+    BOOST_TEST(names(checkpoint_path) == names_before, boost::test_tools::per_element());
+    BOOST_TEST((contents(checkpoint_path / names_before.back()) == old));
     BOOST_TEST((train(2, keep) == whole));
   }
 }
@@ -567,7 +573,7 @@ BOOST_AUTO_TEST_CASE(a_full_disk_loses_nothing) {
 BOOST_AUTO_TEST_CASE(a_folder_that_cannot_be_used_is_said_before_the_training) {
   scratch const folder;
   std::ofstream(folder.path() / "file") << "not a folder";
-  auto const refused = train(2, {folder.path() / "file", 1}, never);
-  BOOST_TEST(contains(refused.failure, "checkpoints cannot be kept in"), refused.failure);
+  auto const refusal = train(2, {folder.path() / "file", 1}, never);
+  BOOST_TEST(contains(refusal.failure, "checkpoints cannot be kept in"), refusal.failure);
   BOOST_TEST(contains(train(1, {"/proc/tutti", 1}).failure, "checkpoints cannot be kept in /proc/tutti"));
 }

@@ -33,8 +33,8 @@ struct folder {
   std::filesystem::path path;
 };
 
-void write(nn::detail::atomic_file& to, std::string const& text) {
-  to.write(std::as_bytes(std::span(text)));
+void write(nn::detail::atomic_file& file, std::string const& text) {
+  file.write(std::as_bytes(std::span(text)));
 }
 std::string contents(std::filesystem::path const& name) {
   std::ifstream file(name, std::ios::binary);
@@ -44,8 +44,8 @@ std::string contents(std::filesystem::path const& name) {
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(a_file_is_there_as_a_whole_or_not_at_all) {
-  folder const where;
-  auto const name = where.path / "kept";
+  folder const scratch_folder;
+  auto const name = scratch_folder.path / "kept";
   {
     nn::detail::atomic_file file(name);
     write(file, "first");
@@ -58,8 +58,8 @@ BOOST_AUTO_TEST_CASE(a_file_is_there_as_a_whole_or_not_at_all) {
     write(file, "second, given up");
   }
   BOOST_TEST(contents(name) == "first");
-  BOOST_TEST(where.files() == 1);
-  BOOST_CHECK_THROW(nn::detail::atomic_file(where.path / "nowhere" / "kept"), nn::checkpoint_error);
+  BOOST_TEST(scratch_folder.files() == 1);
+  BOOST_CHECK_THROW(nn::detail::atomic_file(scratch_folder.path / "nowhere" / "kept"), nn::checkpoint_error);
 }
 
 BOOST_AUTO_TEST_CASE(a_history_travels_with_every_number) {
@@ -81,12 +81,12 @@ BOOST_AUTO_TEST_CASE(a_history_travels_with_every_number) {
   nn::history back;
   BOOST_REQUIRE(nn::decode(bytes, back));
   BOOST_TEST(back.steps[0].rate == 0.4F);
-  BOOST_TEST(back.steps[0].sent == 0.5);
-  BOOST_TEST(back.steps[0].received == 0.6);
+  BOOST_TEST(back.steps[0].bytes_sent == 0.5);
+  BOOST_TEST(back.steps[0].bytes_received == 0.6);
   BOOST_TEST(back.epochs[0].training_loss == 1.3);
   BOOST_TEST(back.epochs[0].ranks[1].update == 2.2);
   BOOST_TEST(back.faults[0].seconds == 2.3);
-  BOOST_TEST(back.faults[0].before == 5U);
+  BOOST_TEST(back.faults[0].ranks_before == 5U);
   BOOST_TEST(back.faults[0].ranks == 3U);
   BOOST_TEST(nn::encode(back) == bytes);
   BOOST_TEST(bytes.size() == nn::most_history_bytes(1, 1, 2, 1));

@@ -82,39 +82,40 @@ BOOST_AUTO_TEST_CASE(truncations_are_found) {
   folder const f;
   auto const whole = batch({3, 5});
   for (std::size_t const length : {0U, 1U, 2U, 3072U, 3074U, 6145U}) {
-    auto const cut = f.plain("cut.bin", bytes(whole.begin(), whole.begin() + static_cast<long>(length)));
-    auto const text = complaint_about(cut);
+    auto const short_file = f.plain("cut.bin", bytes(whole.begin(), whole.begin() + static_cast<long>(length)));
+    auto const text = complaint_about(short_file);
     expect_part(text, "truncated: expected whole images of 3073 bytes");
     expect_part(text, "found " + std::to_string(length / 3073) + " and " + std::to_string(length % 3073) + " bytes");
   }
   // a compressed file that ends too early, after a whole image
-  auto const packed = f.packed("p.bin.gz", whole);
-  std::ifstream in(packed, std::ios::binary);
-  bytes const all{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  expect_part(complaint_about(f.plain("cut.bin.gz", bytes(all.begin(), all.end() - 9))), "is truncated");
+  auto const compressed_file = f.packed("p.bin.gz", whole);
+  std::ifstream stream(compressed_file, std::ios::binary);
+  bytes const contents{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+  expect_part(complaint_about(f.plain("cut.bin.gz", bytes(contents.begin(), contents.end() - 9))), "is truncated");
 }
 
 BOOST_AUTO_TEST_CASE(foreign_files_are_called_what_they_are) {
   folder const f;
-  auto const about = [&](bytes const& content, std::string const& part) {
+  auto const expect_complaint = [&](bytes const& content, std::string const& part) {
     expect_part(complaint_about(f.plain("foreign.bin", content)), "is not a batch of CIFAR-10 but " + part);
   };
-  about(support::idx_file(0x803, {1, 2, 2}, {1, 2, 3, 4}), "an idx file");
-  about(support::idx_file(0x801, {3}, {1, 2, 3}), "an idx file");
+  expect_complaint(support::idx_file(0x803, {1, 2, 2}, {1, 2, 3, 4}), "an idx file");
+  expect_complaint(support::idx_file(0x801, {3}, {1, 2, 3}), "an idx file");
   bytes tar(1024);
   std::ranges::copy(std::string("ustar"), tar.begin() + 257);
-  about(tar, "a tar archive");
-  bytes aligned(3073 * 2);  // a valid length
-  std::ranges::copy(std::string("ustar"), aligned.begin() + 257);
-  aligned[3073] = 'x';
-  about(aligned, "a tar archive");
-  about({0x80, 0x02, '}', 'q'}, "a file of CIFAR-10's version for Python");
-  about({'P', 'K', 3, 4, 0}, "a zip archive");
-  about({0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'}, "a PNG picture");
-  about(bytes(2 * 3074), "a file of CIFAR-100");
+  expect_complaint(tar, "a tar archive");
+  bytes tar_in_middle(3073 * 2);  // a valid length
+  std::ranges::copy(std::string("ustar"), tar_in_middle.begin() + 257);
+  tar_in_middle[3073] = 'x';
+  expect_complaint(tar_in_middle, "a tar archive");
+  expect_complaint({0x80, 0x02, '}', 'q'}, "a file of CIFAR-10's version for Python");
+  expect_complaint({'P', 'K', 3, 4, 0}, "a zip archive");
+  expect_complaint({0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'}, "a PNG picture");
+  expect_complaint(bytes(2 * 3074), "a file of CIFAR-100");
   auto const once = f.packed("once.gz", batch({1}));
-  std::ifstream in(once, std::ios::binary);
-  auto const twice = f.packed("twice.bin.gz", {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()});
+  std::ifstream stream(once, std::ios::binary);
+  auto const twice =
+      f.packed("twice.bin.gz", {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()});
   expect_part(complaint_about(twice), "compressed twice");
 }
 
@@ -127,9 +128,9 @@ BOOST_AUTO_TEST_CASE(labels_beyond_the_classes) {
 BOOST_AUTO_TEST_CASE(folders_of_cifar10) {
   folder const f;
   auto const problem = [&] { return complaint([&] { return nn::read_folder(f.path); }); };
-  auto const neither = problem();
-  expect_part(neither, "train-images-idx3-ubyte");
-  expect_part(neither, "data_batch*.bin.gz");
+  auto const text = problem();
+  expect_part(text, "train-images-idx3-ubyte");
+  expect_part(text, "data_batch*.bin.gz");
   expect_part(complaint([&] { return nn::read_folder(f.path / "none"); }), "is not a folder");
   expect_part(complaint([&] { return nn::read_cifar10_folder(f.path / "none"); }), "is not a folder");
 

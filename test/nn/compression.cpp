@@ -42,12 +42,12 @@ constexpr std::size_t lengths[] = {0, 1, 3, 255, 256, 257, 1021, 4099};
 /// Numbers of very different magnitudes; every seventh is equal.
 std::vector<float> numbers(std::size_t n, std::uint64_t seed) {
   nn::random_sequence random(seed);
-  std::vector<float> all(n);
+  std::vector<float> result(n);
   for (std::size_t i = 0; i != n; ++i) {
     float const x = random.fraction<float>() - 0.5F;
-    all[i] = i % 7 == 0 ? 0.0625F : x * x * x;
+    result[i] = i % 7 == 0 ? 0.0625F : x * x * x;
   }
-  return all;
+  return result;
 }
 
 bool is_protocol_error(tutti::error const& e) {
@@ -55,21 +55,21 @@ bool is_protocol_error(tutti::error const& e) {
 }
 
 /// The k largest magnitudes, by sorting.
-std::vector<std::uint32_t> largest(std::vector<float> const& of, std::size_t k) {
-  std::vector<std::uint32_t> all;
-  for (float const x : of) {
-    all.push_back(nn::magnitude(x));
+std::vector<std::uint32_t> largest(std::vector<float> const& gradients, std::size_t k) {
+  std::vector<std::uint32_t> result;
+  for (float const x : gradients) {
+    result.push_back(nn::magnitude(x));
   }
-  std::ranges::sort(all, std::greater{});
-  all.resize(k);
-  return all;
+  std::ranges::sort(result, std::greater{});
+  result.resize(k);
+  return result;
 }
 
 /// The numbers in a message.
-std::vector<float> decoded(words const& message, std::size_t n) {
-  std::vector<float> all(n);
-  sparse::add(message, all);
-  return all;
+std::vector<float> decode(words const& message, std::size_t n) {
+  std::vector<float> result(n);
+  sparse::add(message, result);
+  return result;
 }
 
 }  // namespace
@@ -78,19 +78,19 @@ using formats = std::tuple<tutti::half, tutti::bfloat16>;
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(conversions_of_spans_are_those_of_numbers, T, formats) {
   for (std::size_t const n : lengths) {
-    auto from = numbers(n, 1);
+    auto gradients = numbers(n, 1);
     if (n > 3) {
-      from[1] = limits::infinity();
-      from[2] = -1e30F;
-      from[3] = 1e-8F;
+      gradients[1] = limits::infinity();
+      gradients[2] = -1e30F;
+      gradients[3] = 1e-8F;
     }
     std::vector<T> narrow(n);
     std::vector<float> wide(n);
-    nn::detail::narrow<T>(from, narrow);
+    nn::detail::narrow<T>(gradients, narrow);
     nn::detail::widen<T>(narrow, wide);
     std::size_t wrong = 0;
     for (std::size_t i = 0; i != n; ++i) {
-      wrong += narrow[i].bits() == T(from[i]).bits() && wide[i] == static_cast<float>(T(from[i])) ? 0U : 1U;
+      wrong += narrow[i].bits() == T(gradients[i]).bits() && wide[i] == static_cast<float>(T(gradients[i])) ? 0U : 1U;
     }
     BOOST_TEST(wrong == 0U);
   }
@@ -99,27 +99,27 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(conversions_of_spans_are_those_of_numbers, T, form
 BOOST_AUTO_TEST_CASE(eight_bits_change_a_number_by_half_a_scale_at_most_and_leave_what_they_miss) {
   for (std::size_t const n : lengths) {
     for (float const size : {1.0F, 1e-35F, 1e-20F, 1e20F, limits::max()}) {
-      auto const all = numbers(n, n);
-      std::vector<float> before;
-      for (float const x : all) {
-        before.push_back(8 * x * size);  // the largest is size itself
+      auto const unit_gradients = numbers(n, n);
+      std::vector<float> gradients;
+      for (float const x : unit_gradients) {
+        gradients.push_back(8 * x * size);  // the largest is size itself
       }
-      auto missed = before;
+      auto residual = gradients;
       words message(int8::words(n));
-      int8::encode(missed, message);
-      std::vector<float> after(n);
-      int8::decode(message, after);
+      int8::encode(residual, message);
+      std::vector<float> decoded_values(n);
+      int8::decode(message, decoded_values);
       std::size_t wrong = 0;
       for (std::size_t i = 0; i != n; ++i) {
         std::size_t const block = i / int8::block * int8::block;
-        float most = 0;
+        float largest_magnitude = 0;
         for (std::size_t k = block; k != std::min(n, block + int8::block); ++k) {
-          most = std::max(most, std::abs(before[k]));
+          largest_magnitude = std::max(largest_magnitude, std::abs(gradients[k]));
         }
-        float const bound = std::max(most / 254 * (1 + 1e-4F), 127 * limits::min());
-        bool const near = std::abs(double{before[i]} - double{after[i]}) <= double{bound};
-        bool const balanced = missed[i] == before[i] - after[i];
-        wrong += near && balanced && std::isfinite(after[i]) ? 0U : 1U;
+        float const bound = std::max(largest_magnitude / 254 * (1 + 1e-4F), 127 * limits::min());
+        bool const is_near = std::abs(double{gradients[i]} - double{decoded_values[i]}) <= double{bound};
+        bool const is_balanced = residual[i] == gradients[i] - decoded_values[i];
+        wrong += is_near && is_balanced && std::isfinite(decoded_values[i]) ? 0U : 1U;
       }
       BOOST_TEST(wrong == 0U, wrong << " of " << n << " numbers up to " << size);
     }
@@ -127,25 +127,25 @@ BOOST_AUTO_TEST_CASE(eight_bits_change_a_number_by_half_a_scale_at_most_and_leav
 }
 
 BOOST_AUTO_TEST_CASE(eight_bits_keep_zeros_and_pass_on_what_is_no_number) {
-  std::vector<float> all(600, 1.0F);
-  std::fill_n(all.begin(), 256, 0.0F);
-  all[7] = limits::denorm_min();
-  all[300] = -limits::infinity();
-  all[555] = limits::quiet_NaN();
-  auto missed = all;
-  words message(int8::words(all.size()));
-  int8::encode(missed, message);
-  std::vector<float> after(all.size());
-  int8::decode(message, after);
-  BOOST_TEST(std::ranges::count(after, 0.0F) == 256);
-  BOOST_TEST(missed[7] == limits::denorm_min());  // too small to send, and kept in the residual
-  BOOST_TEST(std::ranges::count_if(after, [](float x) { return std::isnan(x); }) == 600 - 256);
+  std::vector<float> gradients(600, 1.0F);
+  std::fill_n(gradients.begin(), 256, 0.0F);
+  gradients[7] = limits::denorm_min();
+  gradients[300] = -limits::infinity();
+  gradients[555] = limits::quiet_NaN();
+  auto residual = gradients;
+  words message(int8::words(gradients.size()));
+  int8::encode(residual, message);
+  std::vector<float> decoded_values(gradients.size());
+  int8::decode(message, decoded_values);
+  BOOST_TEST(std::ranges::count(decoded_values, 0.0F) == 256);
+  BOOST_TEST(residual[7] == limits::denorm_min());  // too small to send, and kept in the residual
+  BOOST_TEST(std::ranges::count_if(decoded_values, [](float x) { return std::isnan(x); }) == 600 - 256);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_message_in_eight_bits_is_refused) {
-  std::vector<float> all = numbers(300, 1);
+  std::vector<float> gradients = numbers(300, 1);
   words message(int8::words(300));
-  int8::encode(all, message);
+  int8::encode(gradients, message);
   std::vector<float> room(300);
   words const shorter(message.begin(), message.end() - 1);
   BOOST_CHECK_EXCEPTION(int8::decode(shorter, room), tutti::error, is_protocol_error);
@@ -164,19 +164,21 @@ BOOST_AUTO_TEST_CASE(top_k_sends_the_largest_and_as_many_as_it_says) {
     for (double const keep : {1e-9, 0.01, 0.3, 0.5, 0.51, 1.0}) {
       nn::top_k selection(keep);
       nn::feedback debt;
-      auto const all = numbers(n, 3);
-      debt.add(all);
+      auto const gradients = numbers(n, 3);
+      debt.add(gradients);
       words message;
       sparse::encode(selection.choose(debt.owed(), 0), debt, message);
       std::size_t const k = selection.count(n, 0);
       BOOST_TEST(message.size() == sparse::words(k, n));
-      auto const sent = decoded(message, n);
-      BOOST_TEST(largest(sent, k) == largest(all, k), boost::test_tools::per_element());
+      auto const message_values = decode(message, n);
+      BOOST_TEST(largest(message_values, k) == largest(gradients, k), boost::test_tools::per_element());
       std::size_t wrong = 0;
       std::size_t count = 0;
       for (std::size_t i = 0; i != n; ++i) {
-        count += sent[i] != 0 ? 1U : 0U;
-        wrong += sent[i] + debt.owed()[i] == all[i] && (sent[i] == 0 || debt.owed()[i] == 0) ? 0U : 1U;
+        count += message_values[i] != 0 ? 1U : 0U;
+        wrong += message_values[i] + debt.owed()[i] == gradients[i] && (message_values[i] == 0 || debt.owed()[i] == 0)
+                     ? 0U
+                     : 1U;
       }
       BOOST_TEST(wrong == 0U);
       BOOST_TEST(count <= k);
@@ -185,16 +187,16 @@ BOOST_AUTO_TEST_CASE(top_k_sends_the_largest_and_as_many_as_it_says) {
 }
 
 BOOST_AUTO_TEST_CASE(top_k_never_keeps_back_what_is_no_number) {
-  auto all = numbers(1000, 4);
-  all[500] = limits::quiet_NaN();
-  all[501] = -limits::infinity();
+  auto gradients = numbers(1000, 4);
+  gradients[500] = limits::quiet_NaN();
+  gradients[501] = -limits::infinity();
   nn::feedback debt;
-  debt.add(all);
+  debt.add(gradients);
   words message;
   sparse::encode(nn::top_k(0.002).choose(debt.owed(), 0), debt, message);
-  auto const sent = decoded(message, all.size());
-  BOOST_TEST(std::isnan(sent[500]));
-  BOOST_TEST(sent[501] == -limits::infinity());
+  auto const message_values = decode(message, gradients.size());
+  BOOST_TEST(std::isnan(message_values[500]));
+  BOOST_TEST(message_values[501] == -limits::infinity());
   BOOST_TEST(debt.owed()[500] == 0);
 }
 
@@ -209,17 +211,18 @@ BOOST_AUTO_TEST_CASE(the_share_falls_from_a_quarter_by_the_same_factor) {
 }
 
 BOOST_AUTO_TEST_CASE(a_threshold_sends_what_reaches_it) {
-  std::vector<float> const all{0.5F, -0.25F, 0.2499F, -0.0F, limits::quiet_NaN(), 0.25F};
+  std::vector<float> const gradients{0.5F, -0.25F, 0.2499F, -0.0F, limits::quiet_NaN(), 0.25F};
   nn::feedback debt;
-  debt.add(all);
+  debt.add(gradients);
   words message;
   sparse::encode(nn::threshold(0.25F).choose(debt.owed(), 0), debt, message);
-  auto const sent = decoded(message, all.size());
-  BOOST_TEST((sent[0] == 0.5F && sent[1] == -0.25F && sent[2] == 0 && std::isnan(sent[4]) && sent[5] == 0.25F));
+  auto const message_values = decode(message, gradients.size());
+  BOOST_TEST((message_values[0] == 0.5F && message_values[1] == -0.25F && message_values[2] == 0 &&
+              std::isnan(message_values[4]) && message_values[5] == 0.25F));
   BOOST_TEST(debt.owed()[2] == 0.2499F);
-  std::vector<float> const none(50, 0.1F);
+  std::vector<float> const small_gradients(50, 0.1F);
   nn::feedback small;
-  small.add(none);
+  small.add(small_gradients);
   sparse::encode(nn::threshold(0.25F).choose(small.owed(), 0), small, message);
   BOOST_TEST(message == words{0}, boost::test_tools::per_element());
 }
@@ -238,9 +241,9 @@ BOOST_AUTO_TEST_CASE(what_is_no_sparse_message_is_refused) {
       {2, 4, 3, bits, bits},   // not in order
       {sparse::dense, bits, bits},
   };
-  for (words const& one : wrong) {
+  for (words const& damage : wrong) {
     std::vector<float> sum(10);
-    BOOST_CHECK_EXCEPTION(sparse::add(one, sum), tutti::error, is_protocol_error);
+    BOOST_CHECK_EXCEPTION(sparse::add(damage, sum), tutti::error, is_protocol_error);
   }
   std::vector<float> sum(10);
   sparse::add(words{2, 0, 9, bits, bits, 77, 77}, sum);  // words behind the message are ignored
@@ -253,12 +256,12 @@ BOOST_AUTO_TEST_CASE(a_corrected_momentum_goes_on_where_a_number_is_sent_unless_
   constexpr float momentum = 0.5F;
   for (bool const masking : {false, true}) {
     nn::feedback debt({.momentum = momentum, .masking = masking});
-    double moved = 0;
+    double momentum_sum = 0;
     for (int step = 0; step != 10; ++step) {
       debt.add(std::vector<float>{step == 0 ? 1.0F : 0.0F});
-      moved += std::pow(double{momentum}, step);
+      momentum_sum += std::pow(double{momentum}, step);
     }
-    BOOST_TEST(double{debt.owed()[0]} == moved);
+    BOOST_TEST(double{debt.owed()[0]} == momentum_sum);
     debt.settle(0);
     debt.add(std::vector<float>{0.0F});
     BOOST_TEST(double{debt.owed()[0]} == (masking ? 0 : std::pow(double{momentum}, 10)));
@@ -266,32 +269,32 @@ BOOST_AUTO_TEST_CASE(a_corrected_momentum_goes_on_where_a_number_is_sent_unless_
 }
 
 BOOST_AUTO_TEST_CASE(local_gradients_are_clipped_to_a_norm_over_the_root_of_the_ranks) {
-  auto const all = numbers(1021, 5);
-  double const length = nn::detail::norm<float>(all);
+  auto const gradients = numbers(1021, 5);
+  double const length = nn::detail::norm<float>(gradients);
   for (tutti::rank_type const ranks : {1U, 4U, 9U}) {
     for (double const limit : {length * 0.5, length * std::sqrt(ranks) * 0.5, length * std::sqrt(ranks) * 1.01}) {
-      auto clipped = all;
-      nn::local_clipping(static_cast<float>(limit))(clipped, ranks);
-      double const most = limit / std::sqrt(ranks);
-      BOOST_TEST(std::abs(nn::detail::norm<float>(clipped) - std::min(length, most)) < 1e-5 * length,
+      auto clipped_gradients = gradients;
+      nn::local_clipping(static_cast<float>(limit))(clipped_gradients, ranks);
+      double const norm_limit = limit / std::sqrt(ranks);
+      BOOST_TEST(std::abs(nn::detail::norm<float>(clipped_gradients) - std::min(length, norm_limit)) < 1e-5 * length,
                  limit << ", " << ranks);
-      bool const alike = std::ranges::equal(all, clipped, [&](float before, float after) {
-        return std::abs(double{before} * std::min(1.0, most / length) - double{after}) < 1e-6 * length;
+      bool const alike = std::ranges::equal(gradients, clipped_gradients, [&](float value, float decoded_values) {
+        return std::abs(double{value} * std::min(1.0, norm_limit / length) - double{decoded_values}) < 1e-6 * length;
       });
       BOOST_TEST(alike, "a clipped gradient points elsewhere");
-      BOOST_TEST((clipped == all) == (most >= length));
+      BOOST_TEST((clipped_gradients == gradients) == (norm_limit >= length));
     }
   }
-  auto broken = all;
-  broken[3] = limits::quiet_NaN();
-  nn::local_clipping(0.1F)(broken, 2);
-  BOOST_TEST(std::isnan(broken[3]));
-  broken = all;
-  broken[3] = limits::infinity();
-  nn::local_clipping(0.1F)(broken, 2);
-  BOOST_TEST(std::isnan(broken[3]));
-  auto same = all;
-  nn::local_clipping{}(same, 2);
-  BOOST_TEST((same == all));
+  auto bad_gradients = gradients;
+  bad_gradients[3] = limits::quiet_NaN();
+  nn::local_clipping(0.1F)(bad_gradients, 2);
+  BOOST_TEST(std::isnan(bad_gradients[3]));
+  bad_gradients = gradients;
+  bad_gradients[3] = limits::infinity();
+  nn::local_clipping(0.1F)(bad_gradients, 2);
+  BOOST_TEST(std::isnan(bad_gradients[3]));
+  auto unclipped_gradients = gradients;
+  nn::local_clipping{}(unclipped_gradients, 2);
+  BOOST_TEST((unclipped_gradients == gradients));
   BOOST_CHECK_THROW(nn::local_clipping(0), tutti::precondition_error);
 }

@@ -29,13 +29,13 @@ BOOST_AUTO_TEST_CASE(the_images_are_the_same_on_every_platform) {
 }
 
 BOOST_AUTO_TEST_CASE(an_image_depends_on_seed_and_number_alone) {
-  auto const all = nn::digits(60, 7);
+  auto const whole = nn::digits(60, 7);
   auto const part = nn::digits(20, 7, 25);
   for (std::size_t i = 0; i != part.size(); ++i) {
-    BOOST_TEST(std::ranges::equal(part.image(i), all.image(25 + i)));
-    BOOST_TEST(part.labels[i] == all.labels[25 + i]);
+    BOOST_TEST(std::ranges::equal(part.image(i), whole.image(25 + i)));
+    BOOST_TEST(part.labels[i] == whole.labels[25 + i]);
   }
-  BOOST_TEST(hash(nn::digits(60, 8)) != hash(all));
+  BOOST_TEST(hash(nn::digits(60, 8)) != hash(whole));
 }
 
 BOOST_AUTO_TEST_CASE(images_are_of_mnists_kind) {
@@ -46,8 +46,8 @@ BOOST_AUTO_TEST_CASE(images_are_of_mnists_kind) {
   for (std::size_t i = 0; i != data.size(); ++i) {
     ++count.at(data.labels[i]);
     auto const image = data.image(i);
-    auto const inked = std::ranges::count_if(image, [](std::uint8_t grey) { return grey > 100; });
-    BOOST_TEST((inked >= 10 && inked <= 400), "image " << i << " has " << inked << " dark pixels");
+    auto const dark_count = std::ranges::count_if(image, [](std::uint8_t grey) { return grey > 100; });
+    BOOST_TEST((dark_count >= 10 && dark_count <= 400), "image " << i << " has " << dark_count << " dark pixels");
   }
   for (int const n : count) {
     BOOST_TEST((n > 400 && n < 600));

@@ -33,7 +33,7 @@ class random_batches {
       : samples_(samples), numbers_(numbers), images_(steps * samples * numbers), labels_(steps * samples) {
     nn::random_sequence random(11);
     std::ranges::generate(images_, [&] { return 2 * random.fraction<double>() - 1; });
-    std::ranges::generate(labels_, [&] { return static_cast<std::uint8_t>(random.below(classes)); });
+    std::ranges::generate(labels_, [&] { return static_cast<std::uint8_t>(random.draw_below(classes)); });
   }
 
   [[nodiscard]] std::size_t samples() const { return samples_; }
@@ -43,8 +43,8 @@ class random_batches {
     std::vector<double> result;
     for (std::size_t i = 0; i != part.samples.count; ++i) {
       std::size_t const row = (step * samples_ + part.samples.first + i) * numbers_;
-      auto const from = images_.begin() + static_cast<std::ptrdiff_t>(row + part.numbers.first);
-      result.insert(result.end(), from, from + static_cast<std::ptrdiff_t>(part.numbers.count));
+      auto const row_begin = images_.begin() + static_cast<std::ptrdiff_t>(row + part.numbers.first);
+      result.insert(result.end(), row_begin, row_begin + static_cast<std::ptrdiff_t>(part.numbers.count));
     }
     return result;
   }
@@ -76,11 +76,11 @@ std::vector<double> train_part(Model& model, random_batches const& data) {
   };
   for (std::size_t step = 0; step != steps; ++step) {
     auto const images = data.images(step, part);
-    numbers.push_back(model.gradient(matrix_of(images), data.labels(step, model.scored())).loss);
+    numbers.push_back(model.gradient(matrix_of(images), data.labels(step, model.scored_samples())).loss);
     make_step(optimizer, model.parameters(), model.gradients());
   }
   auto const images = data.images(0, part);
-  numbers.push_back(model.test(matrix_of(images), data.labels(0, model.scored())).loss);
+  numbers.push_back(model.test(matrix_of(images), data.labels(0, model.scored_samples())).loss);
   numbers.insert(numbers.end(), model.parameters().begin(), model.parameters().end());
   return numbers;
 }

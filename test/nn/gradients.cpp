@@ -21,7 +21,7 @@ namespace {
 
 using laws::rows;
 constexpr std::array<std::uint8_t, rows> labels{0, 2, 1, 3, 2};
-constexpr std::array<std::size_t, 2> hidden{5, 6};
+constexpr std::array<std::size_t, 2> hidden_sizes{5, 6};
 
 template <class T>
 auto forward(nn::model<T>& model, nn::matrix<T>& x) {
@@ -39,7 +39,7 @@ void differentiate(nn::model<T>& model, nn::matrix<T>& x) {
 template <class F>
 void for_each_model(F const& f) {
   for (auto const kind : {nn::hidden_activation::relu, nn::hidden_activation::tanh, nn::hidden_activation::sigmoid}) {
-    f(std::string(nn::name(kind)), [&]<class T>(T) { return nn::mlp<T>(7, hidden, 4, kind); });
+    f(std::string(nn::name(kind)), [&]<class T>(T) { return nn::mlp<T>(7, hidden_sizes, 4, kind); });
   }
   f("convolutions", []<class T>(T) { return nn::cnn<T>({2, 4, 4}, 4); });
   f("residual blocks", []<class T>(T) { return nn::small_resnet<T>(8, {2, 4, 4}, 4); });
@@ -53,14 +53,14 @@ BOOST_AUTO_TEST_CASE(gradients_of_whole_models_with_the_loss_are_central_differe
     model.initialise(5);
     auto x = laws::random_matrix<double>(model.inputs(), 6);
     differentiate(model, x);
-    std::vector<double> const found(model.gradients().begin(), model.gradients().end());
-    BOOST_TEST(std::ranges::any_of(found, [](double g) { return std::abs(g) > 1e-3; }));
+    std::vector<double> const gradients(model.gradients().begin(), model.gradients().end());
+    BOOST_TEST(std::ranges::any_of(gradients, [](double g) { return std::abs(g) > 1e-3; }));
     auto const loss = [&] {
       return nn::softmax_cross_entropy::measure<double>(forward(model, x), labels).loss / double{rows};
     };
     double worst = 0;
-    for (std::size_t i = 0; i < found.size(); i += found.size() / 300 + 1) {
-      worst = std::max(worst, std::abs(found[i] - laws::central_difference(model.parameters()[i], loss, 1e-6)));
+    for (std::size_t i = 0; i < gradients.size(); i += gradients.size() / 300 + 1) {
+      worst = std::max(worst, std::abs(gradients[i] - laws::central_difference(model.parameters()[i], loss, 1e-6)));
     }
     BOOST_TEST(worst < 1e-8, name << ": a gradient is wrong by " << worst);
   });

@@ -22,7 +22,7 @@ std::string complaint(F f) {
   return "";
 }
 
-bytes some(std::size_t count) {
+bytes some_bytes(std::size_t count) {
   bytes content(count);
   for (std::size_t i = 0; i != count; ++i) {
     content[i] = static_cast<std::uint8_t>(i * i / 7);
@@ -33,34 +33,34 @@ bytes some(std::size_t count) {
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(bytes_come_as_they_are_up_to_the_end) {
-  support::folder const here;
-  bytes const content = some(1000);
-  nn::detail::gz_file file(here.plain("plain", content));
-  bytes found(3);
-  BOOST_TEST(file.read(found) == 3U);
-  BOOST_TEST(file.append(found, 500) == 500U);
-  BOOST_TEST(file.append(found, std::size_t{1} << 40) == 497U);  // the file does not have that many bytes
-  BOOST_TEST((found == content));
-  BOOST_TEST(file.append(found, 1) == 0U);
+  support::folder const scratch_folder;
+  bytes const content = some_bytes(1000);
+  nn::detail::gz_file file(scratch_folder.plain("plain", content));
+  bytes contents(3);
+  BOOST_TEST(file.read(contents) == 3U);
+  BOOST_TEST(file.append(contents, 500) == 500U);
+  BOOST_TEST(file.append(contents, std::size_t{1} << 40) == 497U);  // the file does not have that many bytes
+  BOOST_TEST((contents == content));
+  BOOST_TEST(file.append(contents, 1) == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(a_small_file_that_unpacks_to_very_much_is_refused_in_time) {
-  support::folder const here;
-  auto const bomb = here.bomb("bomb", some(1000), 20);  // 0.3 MiB that unpack to 320 MiB
+  support::folder const scratch_folder;
+  auto const bomb = scratch_folder.bomb("bomb", some_bytes(1000), 20);  // 0.3 MiB that unpack to 320 MiB
   nn::detail::gz_file file(bomb);
-  bytes found;
-  auto const said = complaint([&] { file.append(found, SIZE_MAX); });
-  BOOST_TEST(said.find(bomb.string() + " unpacks to more than 268435456 bytes") == 0U, said);
-  BOOST_TEST(found.size() <= (std::size_t{256} << 20) + (std::size_t{16} << 20));
-  auto const fair = here.bomb("fair", some(1000), 2);
+  bytes contents;
+  auto const text = complaint([&] { file.append(contents, SIZE_MAX); });
+  BOOST_TEST(text.find(bomb.string() + " unpacks to more than 268435456 bytes") == 0U, text);
+  BOOST_TEST(contents.size() <= (std::size_t{256} << 20) + (std::size_t{16} << 20));
+  auto const fair = scratch_folder.bomb("fair", some_bytes(1000), 2);
   nn::detail::gz_file small(fair);
-  bytes all;
-  BOOST_TEST(small.append(all, SIZE_MAX) == 1000U + (std::size_t{32} << 20));
+  bytes contents;
+  BOOST_TEST(small.append(contents, SIZE_MAX) == 1000U + (std::size_t{32} << 20));
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_read_is_named) {
-  support::folder const here;
-  BOOST_TEST(complaint([&] { nn::detail::gz_file(here.path / "absent"); }).find("absent cannot be opened") !=
+  support::folder const scratch_folder;
+  BOOST_TEST(complaint([&] { nn::detail::gz_file(scratch_folder.path / "absent"); }).find("absent cannot be opened") !=
              std::string::npos);
-  BOOST_TEST(complaint([&] { nn::detail::gz_file(here.path); }).find("is a folder") != std::string::npos);
+  BOOST_TEST(complaint([&] { nn::detail::gz_file(scratch_folder.path); }).find("is a folder") != std::string::npos);
 }

@@ -15,16 +15,16 @@ namespace nn = tutti::nn;
 
 namespace {
 
-double accuracy(nn::data_pair const& data, std::vector<std::size_t> const& hidden) {
+double accuracy(nn::data_pair const& data, std::vector<std::size_t> const& hidden_sizes) {
   nn::set_threads(1);
   nn::settings const settings;
-  nn::replica model(nn::model<float>(nn::mlp<float>(data.training.features(), hidden, data.training.classes,
+  nn::replica model(nn::model<float>(nn::mlp<float>(data.training.features(), hidden_sizes, data.training.classes,
                                                     nn::hidden_activation::relu),
-                                     nn::replica::attached),
+                                     nn::replica::extra_scalars),
                     data.training, data.test, settings, 0, 1);
-  nn::local_only one;
+  nn::local_only strategy;
   nn::history history;
-  nn::train(model, one, history);
+  nn::train(model, strategy, history);
   return history.epochs.back().test_accuracy;
 }
 

@@ -65,12 +65,14 @@ BOOST_AUTO_TEST_CASE(every_truncation_is_found) {
   auto const i = f.plain("i", three_images);
   auto const l = f.plain("l", three_labels);
   for (std::size_t length = 0; length != three_images.size(); ++length) {
-    auto const cut = f.plain("cut", bytes(three_images.begin(), three_images.begin() + static_cast<long>(length)));
-    expect_part(complaint(cut, l, cut), "is truncated: expected ");
+    auto const short_file =
+        f.plain("cut", bytes(three_images.begin(), three_images.begin() + static_cast<long>(length)));
+    expect_part(complaint(short_file, l, short_file), "is truncated: expected ");
   }
   for (std::size_t length = 0; length != three_labels.size(); ++length) {
-    auto const cut = f.plain("cut", bytes(three_labels.begin(), three_labels.begin() + static_cast<long>(length)));
-    expect_part(complaint(i, cut, cut), "is truncated: expected ");
+    auto const short_file =
+        f.plain("cut", bytes(three_labels.begin(), three_labels.begin() + static_cast<long>(length)));
+    expect_part(complaint(i, short_file, short_file), "is truncated: expected ");
   }
   expect_part(complaint(f.plain("cut", bytes(three_images.begin(), three_images.end() - 5)), l, f.path / "cut"),
               "expected 12 bytes of pixels, found 7");
@@ -79,15 +81,15 @@ BOOST_AUTO_TEST_CASE(every_truncation_is_found) {
 BOOST_AUTO_TEST_CASE(truncated_and_damaged_compression) {
   folder const f;
   auto const l = f.plain("l", three_labels);
-  auto const packed = f.packed("i.gz", three_images);
-  std::ifstream in(packed, std::ios::binary);
-  bytes const whole{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  auto const cut = f.plain("cut.gz", bytes(whole.begin(), whole.end() - 9));
-  expect_part(complaint(cut, l, cut), "is truncated");
+  auto const compressed_file = f.packed("i.gz", three_images);
+  std::ifstream stream(compressed_file, std::ios::binary);
+  bytes const whole{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+  auto const short_file = f.plain("cut.gz", bytes(whole.begin(), whole.end() - 9));
+  expect_part(complaint(short_file, l, short_file), "is truncated");
   bytes wrong = whole;
   wrong[wrong.size() - 6] ^= 0x55U;  // the checksum at the end
-  auto const damaged = f.plain("damaged.gz", wrong);
-  expect_part(complaint(damaged, l, damaged), "cannot be read: incorrect data check");
+  auto const damaged_file = f.plain("damaged.gz", wrong);
+  expect_part(complaint(damaged_file, l, damaged_file), "cannot be read: incorrect data check");
 }
 
 BOOST_AUTO_TEST_CASE(foreign_files) {
@@ -141,9 +143,9 @@ BOOST_AUTO_TEST_CASE(what_a_packed_file_cannot_hold_is_refused_by_its_header) {
   auto const labels = f.packed("l.gz", idx_file(0x801, {count}, bytes(count)));
   auto const images = f.bomb("i.gz", idx_file(0x803, {count, 28, 28}, {}), 1);
   expect_part(complaint(images, labels, images), "unpacks to more than 268435456 bytes");
-  auto const named = f.bomb("n.gz", idx_file(0x801, {0xffffffffU}, {}), 1);
+  auto const labels_file = f.bomb("n.gz", idx_file(0x801, {0xffffffffU}, {}), 1);
   auto const plain = f.plain("p", idx_file(0x803, {0xffffffffU, 1, 1}, {1, 2}));
-  expect_part(complaint(plain, named, named), "unpacks to more than");
+  expect_part(complaint(plain, labels_file, labels_file), "unpacks to more than");
 }
 
 BOOST_AUTO_TEST_CASE(folders) {

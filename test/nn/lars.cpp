@@ -36,8 +36,8 @@ BOOST_AUTO_TEST_CASE(follows_the_algorithm_layer_by_layer) {
       nn::lars<float> optimizer(layers_of(sizes), {static_cast<float>(momentum), static_cast<float>(decay), 0.0625F});
       nn::random_sequence random(3);
       std::vector<float> w(count);
-      for (auto& one : w) {
-        one = random.fraction<float>() - 0.5F;
+      for (auto& weight : w) {
+        weight = random.fraction<float>() - 0.5F;
       }
       std::fill(w.begin() + 7, w.begin() + 8, 0.0F);  // a layer that starts from zero
       std::vector<double> right(w.begin(), w.end());
@@ -97,26 +97,26 @@ BOOST_AUTO_TEST_CASE(a_layer_does_not_depend_on_its_place) {
     nn::lars<float> small(layers_of({g.size()}), {});
     std::vector<float> weights(40, 0.1F);
     std::vector<float> gradients(40, 0.2F);
-    std::vector<float> alone(g.size(), 0.1F);
+    std::vector<float> single_weights(g.size(), 0.1F);
     std::copy(g.begin(), g.end(), gradients.begin() + static_cast<std::ptrdiff_t>(offset));
     for (int step = 0; step != 5; ++step) {
       large.step(weights, gradients, 0.1F);
-      small.step(alone, g, 0.1F);
+      small.step(single_weights, g, 0.1F);
     }
-    BOOST_TEST(std::memcmp(weights.data() + offset, alone.data(), g.size() * sizeof(float)) == 0);
+    BOOST_TEST(std::memcmp(weights.data() + offset, single_weights.data(), g.size() * sizeof(float)) == 0);
   }
 }
 
 BOOST_AUTO_TEST_CASE(mistakes_are_refused) {
   using coefficients = nn::lars<float>::coefficients;
-  auto const refused = [](std::vector<nn::parameter_range> layers, coefficients given) {
-    BOOST_CHECK_THROW(nn::lars<float>(std::move(layers), given), tutti::precondition_error);
+  auto const expect_refusal = [](std::vector<nn::parameter_range> layers, coefficients values) {
+    BOOST_CHECK_THROW(nn::lars<float>(std::move(layers), values), tutti::precondition_error);
   };
-  refused({{0, 2}, {3, 1}}, {});  // a gap
-  refused({{0, 2}, {1, 1}}, {});
-  refused({{0, 2}}, {1.0F, 0.0F, 0.001F});
-  refused({{0, 2}}, {0.9F, -1.0F, 0.001F});
-  refused({{0, 2}}, {0.9F, 0.0F, 0.0F});
+  expect_refusal({{0, 2}, {3, 1}}, {});  // a gap
+  expect_refusal({{0, 2}, {1, 1}}, {});
+  expect_refusal({{0, 2}}, {1.0F, 0.0F, 0.001F});
+  expect_refusal({{0, 2}}, {0.9F, -1.0F, 0.001F});
+  expect_refusal({{0, 2}}, {0.9F, 0.0F, 0.0F});
   nn::lars<float> optimizer(layers_of({2, 1}), {});
   std::vector<float> w(3);
   std::vector<float> g(2);

@@ -33,17 +33,17 @@ template <class F>
 double central_difference(double& x, F f, double step = 1e-5) {
   double const middle = x;
   x = middle + step;
-  double const above = f();
+  double const upper_loss = f();
   x = middle - step;
-  double const below = f();
+  double const lower_loss = f();
   x = middle;
-  return (above - below) / (2 * step);
+  return (upper_loss - lower_loss) / (2 * step);
 }
 
 /// A layer by itself, with memory, a batch, and the loss sum(weight * y).
 template <class T>
-struct alone {
-  explicit alone(nn::layer_list<T> one) : list(std::move(one)) {
+struct single_layer {
+  explicit single_layer(nn::layer_list<T> layers) : list(std::move(layers)) {
     layer().bind(parameters, gradients, statistics);
     layer().reserve(rows);
     nn::random_sequence random(3);
@@ -57,7 +57,7 @@ struct alone {
   [[nodiscard]] auto input() { return nn::view<T const>(x.data(), rows, layer().inputs()); }
 
   double loss() {
-    layer().forward(how, input(), nn::first_rows(y, rows));
+    layer().forward(context, input(), nn::first_rows(y, rows));
     double sum = 0;
     for (std::size_t i = 0; i != y.size(); ++i) {
       sum += static_cast<double>(weight.data()[i] * y.data()[i]);
@@ -67,12 +67,12 @@ struct alone {
 
   void backward(bool input_wanted = true) {
     auto dy = weight;
-    layer().backward(how, input(), nn::first_rows(y, rows), nn::first_rows(dy, rows),
+    layer().backward(context, input(), nn::first_rows(y, rows), nn::first_rows(dy, rows),
                      input_wanted ? nn::first_rows(dx, rows) : nn::view<T>(nullptr, rows, 0));
   }
 
   nn::layer_list<T> list;
-  nn::pass<T> how{true, 7, 3, {}};
+  nn::batch_context<T> context{true, 7, 3, {}};
   std::vector<T> parameters = std::vector<T>(layer().parameters());
   std::vector<T> gradients = std::vector<T>(layer().parameters(), T{99});  // must be overwritten, not added to
   std::vector<T> statistics = std::vector<T>(layer().statistics());
@@ -91,35 +91,35 @@ double distance(A const& a, B const& b) {
   return worst;
 }
 
-inline void gradients_are_central_differences(alone<double>& one) {
-  one.loss();
-  one.backward();
-  auto const found = one.gradients;
-  auto const by_input = one.dx;
-  auto const loss = [&] { return one.loss(); };
+inline void gradients_are_central_differences(single_layer<double>& subject) {
+  subject.loss();
+  subject.backward();
+  auto const gradients = subject.gradients;
+  auto const by_input = subject.dx;
+  auto const loss = [&] { return subject.loss(); };
   double worst = 0;
-  for (std::size_t i = 0; i != found.size(); ++i) {
-    worst = std::max(worst, std::abs(found[i] - central_difference(one.parameters[i], loss)));
+  for (std::size_t i = 0; i != gradients.size(); ++i) {
+    worst = std::max(worst, std::abs(gradients[i] - central_difference(subject.parameters[i], loss)));
   }
   BOOST_TEST(worst < 1e-8, "a parameter's gradient is wrong by " << worst);
   worst = 0;
-  for (std::size_t i = 0; i != one.x.size(); ++i) {
-    worst = std::max(worst, std::abs(by_input.data()[i] - central_difference(one.x.data()[i], loss)));
+  for (std::size_t i = 0; i != subject.x.size(); ++i) {
+    worst = std::max(worst, std::abs(by_input.data()[i] - central_difference(subject.x.data()[i], loss)));
   }
   BOOST_TEST(worst < 1e-8, "a derivative by an input is wrong by " << worst);
 
-  one.loss();
-  std::ranges::fill(one.gradients, 99.0);
-  one.backward(false);
-  BOOST_TEST(distance(one.gradients, found) < 1e-12,
+  subject.loss();
+  std::ranges::fill(subject.gradients, 99.0);
+  subject.backward(false);
+  BOOST_TEST(distance(subject.gradients, gradients) < 1e-12,
              "the gradients depend on whether the derivative by the input is wanted");
 }
 
-inline void float_follows_double(alone<float>& narrow, alone<double>& exact) {
+inline void float_follows_double(single_layer<float>& narrow, single_layer<double>& exact) {
   BOOST_TEST(distance(narrow.parameters, exact.parameters) < 1e-6);
   std::ranges::copy(narrow.parameters, exact.parameters.begin());
   for (bool const training : {false, true}) {
-    narrow.how.training = exact.how.training = training;
+    narrow.context.training = exact.context.training = training;
     narrow.loss();
     exact.loss();
     BOOST_TEST(distance(narrow.y, exact.y) < 1e-5);
@@ -133,16 +133,17 @@ inline void float_follows_double(alone<float>& narrow, alone<double>& exact) {
 
 /// Outside training each row's values depend on that row alone. A batch may be smaller than the allocated memory
 /// allows.
-inline void rows_do_not_depend_on_each_other(alone<double>& one) {
-  one.how.training = false;
-  one.loss();
-  auto const together = one.y;
-  std::size_t const columns = one.layer().outputs();
+inline void rows_do_not_depend_on_each_other(single_layer<double>& subject) {
+  subject.context.training = false;
+  subject.loss();
+  auto const together = subject.y;
+  std::size_t const columns = subject.layer().outputs();
   for (std::size_t r = 0; r != rows; ++r) {
-    one.layer().forward(one.how,
-                        nn::view<double const>(one.x.data() + r * one.layer().inputs(), 1, one.layer().inputs()),
-                        nn::view<double>(one.y.data(), 1, columns));
-    BOOST_TEST(distance(nn::view<double>(one.y.data(), 1, columns),
+    subject.layer().forward(
+        subject.context,
+        nn::view<double const>(subject.x.data() + r * subject.layer().inputs(), 1, subject.layer().inputs()),
+        nn::view<double>(subject.y.data(), 1, columns));
+    BOOST_TEST(distance(nn::view<double>(subject.y.data(), 1, columns),
                         nn::view<double const>(together.data() + r * columns, 1, columns)) < 1e-12);
   }
 }
@@ -152,8 +153,8 @@ template <class F>
 void check_layer(std::string const& name, F const& make) {
   BOOST_TEST_CONTEXT(name) {
     nn::set_threads(1);
-    alone<double> exact(make(double{}));
-    alone<float> narrow(make(float{}));
+    single_layer<double> exact(make(double{}));
+    single_layer<float> narrow(make(float{}));
     float_follows_double(narrow, exact);
     gradients_are_central_differences(exact);
     rows_do_not_depend_on_each_other(exact);

@@ -48,11 +48,11 @@ struct layer_on_host {
   floats gradients;
   floats statistics;
   floats x, y, dy, dx;
-  nn::pass<float> how{true, 7, 3, {}};
+  nn::batch_context<float> context{true, 7, 3, {}};
 
-  explicit layer_on_host(nn::layer_list<float> one, std::size_t rows_of_batch)
+  explicit layer_on_host(nn::layer_list<float> layers, std::size_t rows_of_batch)
       : rows(rows_of_batch),
-        list(std::move(one)),
+        list(std::move(layers)),
         parameters(layer().parameters()),
         gradients(layer().parameters()),
         statistics(layer().statistics()),
@@ -72,15 +72,15 @@ struct layer_on_host {
 
   [[nodiscard]] nn::layer<float>& layer() { return list.front(); }
 
-  void forward(nn::pass<float> const& p) {
+  void forward(nn::batch_context<float> const& p) {
     layer().forward(p, nn::view<float const>(x.data(), rows, layer().inputs()),
                     nn::view<float>(y.data(), rows, layer().outputs()));
   }
   /// Runs a batch forward and backward. `dy` keeps its value.
   void run() {
-    forward(how);
+    forward(context);
     floats slopes = dy;
-    layer().backward(how, nn::view<float const>(x.data(), rows, layer().inputs()),
+    layer().backward(context, nn::view<float const>(x.data(), rows, layer().inputs()),
                      nn::view<float>(y.data(), rows, layer().outputs()),
                      nn::view<float>(slopes.data(), rows, layer().outputs()),
                      nn::view<float>(dx.data(), rows, layer().inputs()));

@@ -45,10 +45,10 @@ constexpr nn::image_shape image{4, 5, 6};
 /// The layers of a residual block.
 template <class T>
 layer_list<T> block(nn::image_shape const& shape, std::size_t channels) {
-  conv2d<T, nn::tanh> first(shape, {.channels = channels, .over = {3, 1, 1}});
-  conv2d<T> second(first.output_shape(), {.channels = channels, .over = {3, 1, 1}, .bias = false});
-  auto const made = second.output_shape();
-  return {std::move(first), std::move(second), batch_norm<T>(made)};
+  conv2d<T, nn::tanh> first(shape, {.channels = channels, .filter_window = {3, 1, 1}});
+  conv2d<T> second(first.output_shape(), {.channels = channels, .filter_window = {3, 1, 1}, .bias = false});
+  auto const output_shape = second.output_shape();
+  return {std::move(first), std::move(second), batch_norm<T>(output_shape)};
 }
 
 /// A layer as users write it: y = x x, without parameters.
@@ -61,11 +61,11 @@ struct square final : nn::layer<T> {
   [[nodiscard]] std::unique_ptr<nn::layer<T>> clone() const override { return std::make_unique<square>(*this); }
   [[nodiscard]] std::size_t inputs() const override { return columns; }
   [[nodiscard]] std::size_t outputs() const override { return columns; }
-  void forward(nn::pass<T> const&, nn::matrix_view<T const> const& x, nn::matrix_view<T> y) override {
+  void forward(nn::batch_context<T> const&, nn::matrix_view<T const> const& x, nn::matrix_view<T> y) override {
     std::transform(x.data(), x.data() + x.size(), y.data(), [](T number) { return number * number; });
   }
-  void backward(nn::pass<T> const&, nn::matrix_view<T const> const& x, nn::matrix_view<T> const&, nn::matrix_view<T> dy,
-                nn::matrix_view<T> dx) override {
+  void backward(nn::batch_context<T> const&, nn::matrix_view<T const> const& x, nn::matrix_view<T> const&,
+                nn::matrix_view<T> dy, nn::matrix_view<T> dx) override {
     for (std::size_t i = 0; i != dx.size(); ++i) {
       dx.data()[i] = 2 * x.data()[i] * dy.data()[i];
     }
@@ -92,13 +92,13 @@ struct scale final : nn::layer<T> {
   void initialise(nn::random_sequence& random) override {
     std::ranges::generate(weights_of_columns, [&] { return random.fraction<T>(); });
   }
-  void forward(nn::pass<T> const&, nn::matrix_view<T const> const& x, nn::matrix_view<T> y) override {
+  void forward(nn::batch_context<T> const&, nn::matrix_view<T const> const& x, nn::matrix_view<T> y) override {
     for (std::size_t i = 0; i != x.size(); ++i) {
       y.data()[i] = weights_of_columns[i % columns] * x.data()[i];
     }
   }
-  void backward(nn::pass<T> const&, nn::matrix_view<T const> const& x, nn::matrix_view<T> const&, nn::matrix_view<T> dy,
-                nn::matrix_view<T> dx) override {
+  void backward(nn::batch_context<T> const&, nn::matrix_view<T const> const& x, nn::matrix_view<T> const&,
+                nn::matrix_view<T> dy, nn::matrix_view<T> dx) override {
     std::ranges::fill(slopes, T{0});
     for (std::size_t i = 0; i != x.size(); ++i) {
       slopes[i % columns] += x.data()[i] * dy.data()[i];
@@ -109,11 +109,11 @@ struct scale final : nn::layer<T> {
   }
 };
 
-constexpr std::size_t few = 5;
+constexpr std::size_t few_rows = 5;
 constexpr std::size_t enough_for_threads = 40;
 
 /// The bits of all weights after two steps.
-std::vector<std::uint32_t> trained(layer_list<float> layers, std::size_t rows) {
+std::vector<std::uint32_t> trained_weights(layer_list<float> layers, std::size_t rows) {
   nn::model<float> model(std::move(layers));
   model.initialise(1);
   nn::sgd<float> optimizer(model.parameters().size(), 0.9F, 0.001F);
@@ -121,10 +121,10 @@ std::vector<std::uint32_t> trained(layer_list<float> layers, std::size_t rows) {
   nn::matrix<float> x({rows, model.inputs()});
   std::generate_n(x.data(), x.size(), [&] { return random.fraction<float>(); });
   for (int step = 0; step != 2; ++step) {
-    auto const in = nn::read_only<float>(nn::first_rows(x, rows));
-    auto const y = model.forward(in, {.training = true});
+    auto const input = nn::read_only<float>(nn::first_rows(x, rows));
+    auto const y = model.forward(input, {.training = true});
     std::copy_n(y.data(), y.size(), model.derivatives().data());
-    model.backward(in);
+    model.backward(input);
     optimizer.step(model.parameters(), model.gradients(), 0.01F);
   }
   std::vector<std::uint32_t> bits;
@@ -138,9 +138,9 @@ std::vector<std::uint32_t> trained(layer_list<float> layers, std::size_t rows) {
 BOOST_AUTO_TEST_CASE(the_processor_s_instructions_change_no_bit) {
   auto const change_no_bit = [](layer_list<float> const& layers) {
     tutti::detail::limit_instructions(tutti::detail::instruction_set::baseline);
-    auto const plain = trained(layers, few);
+    auto const plain = trained_weights(layers, few_rows);
     tutti::detail::limit_instructions(tutti::detail::available_instructions());
-    return plain == trained(layers, few);
+    return plain == trained_weights(layers, few_rows);
   };
   BOOST_TEST(change_no_bit(nn::lenet5<float>({1, 28, 28}, 10)));
   BOOST_TEST(change_no_bit(nn::small_resnet<float>(8, {3, 8, 8}, 10)));
@@ -150,14 +150,14 @@ BOOST_AUTO_TEST_CASE(a_loop_is_shared_out_without_gaps) {
   for (int const threads : {1, 2, 3}) {
     nn::set_threads(threads);
     for (std::size_t const count : std::initializer_list<std::size_t>{0, 1, 7, 8, 1000}) {
-      std::vector<int> done(count);
+      std::vector<int> visit_counts(count);
       std::atomic<int> parts = 0;
       nn::detail::parallel_for(count, 4, [&](std::size_t first, std::size_t last) {
         parts += 1;
-        std::for_each(done.begin() + static_cast<std::ptrdiff_t>(first),
-                      done.begin() + static_cast<std::ptrdiff_t>(last), [](int& d) { ++d; });
+        std::for_each(visit_counts.begin() + static_cast<std::ptrdiff_t>(first),
+                      visit_counts.begin() + static_cast<std::ptrdiff_t>(last), [](int& d) { ++d; });
       });
-      BOOST_TEST(std::ranges::count(done, 1) == static_cast<std::ptrdiff_t>(count));
+      BOOST_TEST(std::ranges::count(visit_counts, 1) == static_cast<std::ptrdiff_t>(count));
       BOOST_TEST(parts <= (count < 8 ? 1 : threads));
     }
   }
@@ -202,12 +202,12 @@ BOOST_AUTO_TEST_CASE(the_number_of_threads_changes_no_bit) {
     return y;
   };
   nn::set_threads(1);
-  auto const weights = trained(layers, enough_for_threads);
+  auto const weights = trained_weights(layers, enough_for_threads);
   auto const narrow = biases(6);
   auto const wide = biases(300);
   for (int const threads : {2, 3}) {
     nn::set_threads(threads);
-    BOOST_TEST((trained(layers, enough_for_threads) == weights));
+    BOOST_TEST((trained_weights(layers, enough_for_threads) == weights));
     BOOST_TEST((biases(6) == narrow));
     BOOST_TEST((biases(300) == wide));
   }
@@ -219,7 +219,7 @@ BOOST_AUTO_TEST_CASE(the_largest_is_the_first_of_equals_and_a_nan_before_all) {
   layer.reserve(1);
   float const nan = std::numeric_limits<float>::quiet_NaN();
   float const infinity = std::numeric_limits<float>::infinity();
-  auto const chosen = [&](std::vector<float> x) {
+  auto const chosen_pixel = [&](std::vector<float> x) {
     float y = 0;
     float dy = 1;
     std::vector<float> dx(4);
@@ -230,14 +230,14 @@ BOOST_AUTO_TEST_CASE(the_largest_is_the_first_of_equals_and_a_nan_before_all) {
     BOOST_TEST((at != 4 && (y == x[at] || (std::isnan(y) && std::isnan(x[at])))));
     return at;
   };
-  BOOST_TEST(chosen({1, 2, 3, 4}) == 3);
-  BOOST_TEST(chosen({-1, -2, -3, -4}) == 0);
-  BOOST_TEST(chosen({-infinity, -infinity, -infinity, -infinity}) == 0);
-  BOOST_TEST(chosen({0, 1, 1, 0}) == 1);  // row by row, not column by column
-  BOOST_TEST(chosen({0, 0, 1, 1}) == 2);
-  BOOST_TEST(chosen({5, infinity, nan, 5}) == 2);
-  BOOST_TEST(chosen({5, -nan, infinity, 5}) == 1);
-  BOOST_TEST(chosen({-nan, nan, 1, 1}) == 0);
+  BOOST_TEST(chosen_pixel({1, 2, 3, 4}) == 3);
+  BOOST_TEST(chosen_pixel({-1, -2, -3, -4}) == 0);
+  BOOST_TEST(chosen_pixel({-infinity, -infinity, -infinity, -infinity}) == 0);
+  BOOST_TEST(chosen_pixel({0, 1, 1, 0}) == 1);  // row by row, not column by column
+  BOOST_TEST(chosen_pixel({0, 0, 1, 1}) == 2);
+  BOOST_TEST(chosen_pixel({5, infinity, nan, 5}) == 2);
+  BOOST_TEST(chosen_pixel({5, -nan, infinity, 5}) == 1);
+  BOOST_TEST(chosen_pixel({-nan, nan, 1, 1}) == 0);
 }
 
 BOOST_AUTO_TEST_CASE(dense_layers) {
@@ -248,30 +248,31 @@ BOOST_AUTO_TEST_CASE(dense_layers) {
 }
 
 BOOST_AUTO_TEST_CASE(convolutions) {
-  check_layer("plain",
-              []<class T>(T) -> layer_list<T> { return conv2d<T>(image, {.channels = 3, .over = {.side = 3}}); });
+  check_layer("plain", []<class T>(T) -> layer_list<T> {
+    return conv2d<T>(image, {.channels = 3, .filter_window = {.side = 3}});
+  });
   check_layer("padded", []<class T>(T) -> layer_list<T> {
-    return conv2d<T>(image, {.channels = 3, .over = {.side = 3, .padding = 2}});
+    return conv2d<T>(image, {.channels = 3, .filter_window = {.side = 3, .padding = 2}});
   });
   check_layer("strided", []<class T>(T) -> layer_list<T> {
-    return conv2d<T>(image, {.channels = 3, .over = {.side = 2, .stride = 3, .padding = 1}});
+    return conv2d<T>(image, {.channels = 3, .filter_window = {.side = 2, .stride = 3, .padding = 1}});
   });
   check_layer("of single pixels",
               []<class T>(T) -> layer_list<T> { return conv2d<T, nn::relu>(image, {.channels = 7}); });
   check_layer("in groups", []<class T>(T) -> layer_list<T> {
-    return conv2d<T, nn::tanh>(image, {.channels = 6, .over = {3, 1, 1}, .groups = 2});
+    return conv2d<T, nn::tanh>(image, {.channels = 6, .filter_window = {3, 1, 1}, .groups = 2});
   });
   check_layer("each channel by itself", []<class T>(T) -> layer_list<T> {
-    return conv2d<T>(image, {.channels = 4, .over = {3, 2, 1}, .groups = 4});
+    return conv2d<T>(image, {.channels = 4, .filter_window = {3, 2, 1}, .groups = 4});
   });
   check_layer("without bias", []<class T>(T) -> layer_list<T> {
-    return conv2d<T, nn::sigmoid>(image, {.channels = 3, .over = {3, 1, 1}, .bias = false});
+    return conv2d<T, nn::sigmoid>(image, {.channels = 3, .filter_window = {3, 1, 1}, .bias = false});
   });
   check_layer("of as many channels as a vector has", []<class T>(T) -> layer_list<T> {
-    return conv2d<T, nn::relu>({16, 7, 6}, {.channels = 16, .over = {3, 1, 1}});
+    return conv2d<T, nn::relu>({16, 7, 6}, {.channels = 16, .filter_window = {3, 1, 1}});
   });
   check_layer("in several pieces", []<class T>(T) -> layer_list<T> {
-    return conv2d<T>({1, 20, 20}, {.channels = 2, .over = {5, 1, 2}});
+    return conv2d<T>({1, 20, 20}, {.channels = 2, .filter_window = {5, 1, 2}});
   });
 }
 
@@ -310,7 +311,7 @@ BOOST_AUTO_TEST_CASE(normalisation) {
   check_layer("of the weights of a dense layer",
               []<class T>(T) -> layer_list<T> { return weight_norm<T>(dense<T, nn::tanh>(4, 3)); });
   check_layer("of the weights of a convolution", []<class T>(T) -> layer_list<T> {
-    return weight_norm<T>(conv2d<T, nn::tanh>(image, {.channels = 6, .over = {3, 1, 1}, .groups = 2}));
+    return weight_norm<T>(conv2d<T, nn::tanh>(image, {.channels = 6, .filter_window = {3, 1, 1}, .groups = 2}));
   });
 }
 

@@ -26,9 +26,9 @@ struct predictions {
   predictions() {
     nn::random_sequence random(1);
     std::generate(values.begin(), values.end(), [&] { return 8 * random.fraction<float>() - 4; });
-    std::ranges::generate(labels, [&] { return static_cast<std::uint8_t>(random.below(classes)); });
+    std::ranges::generate(labels, [&] { return static_cast<std::uint8_t>(random.draw_below(classes)); });
   }
-  auto all() { return nn::first_rows(values, rows); }
+  auto rows_of_values() { return nn::first_rows(values, rows); }
 };
 
 }  // namespace
@@ -47,24 +47,24 @@ BOOST_AUTO_TEST_CASE(equals_the_definition) {
     right -= std::log(std::exp(double{p.values(r, p.labels[r])}) / total);
     correct += best == p.labels[r] ? 1 : 0;
   }
-  auto const found = loss::measure<float>(p.all(), p.labels);
-  BOOST_TEST(std::abs(double{found.loss} - right) < 1e-5 * right);
-  BOOST_TEST(double{found.correct} == correct);
+  auto const result = loss::measure<float>(p.rows_of_values(), p.labels);
+  BOOST_TEST(std::abs(double{result.loss} - right) < 1e-5 * right);
+  BOOST_TEST(double{result.correct} == correct);
 }
 
 BOOST_AUTO_TEST_CASE(differentiating_scores_the_same) {
   predictions p;
-  auto const plain = loss::measure<float>(p.all(), p.labels);
-  auto const both = loss::differentiate<float>(p.all(), p.labels, 0.25F, nn::first_rows(p.slopes, rows));
-  BOOST_TEST(plain.loss == both.loss);
-  BOOST_TEST(plain.correct == both.correct);
+  auto const plain = loss::measure<float>(p.rows_of_values(), p.labels);
+  auto const result = loss::differentiate<float>(p.rows_of_values(), p.labels, 0.25F, nn::first_rows(p.slopes, rows));
+  BOOST_TEST(plain.loss == result.loss);
+  BOOST_TEST(plain.correct == result.correct);
 }
 
 BOOST_AUTO_TEST_CASE(derivatives_of_a_row_sum_to_zero_and_scale) {
   predictions p;
   auto half = p.slopes;
-  loss::differentiate<float>(p.all(), p.labels, 1.0F, nn::first_rows(p.slopes, rows));
-  loss::differentiate<float>(p.all(), p.labels, 0.5F, nn::first_rows(half, rows));
+  loss::differentiate<float>(p.rows_of_values(), p.labels, 1.0F, nn::first_rows(p.slopes, rows));
+  loss::differentiate<float>(p.rows_of_values(), p.labels, 0.5F, nn::first_rows(half, rows));
   for (std::size_t r = 0; r != rows; ++r) {
     float sum = 0;
     for (std::size_t c = 0; c != classes; ++c) {
@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(derivatives_of_a_row_sum_to_zero_and_scale) {
 
 BOOST_AUTO_TEST_CASE(parts_of_a_batch_add_up) {
   predictions p;
-  auto const whole = loss::measure<float>(p.all(), p.labels);
+  auto const whole = loss::measure<float>(p.rows_of_values(), p.labels);
   auto const first = loss::measure<float>(nn::first_rows(p.values, 4), std::span(p.labels).first(4));
   auto const rest =
       loss::measure<float>(nn::view(p.values.data() + 4 * classes, rows - 4, classes), std::span(p.labels).subspan(4));
@@ -91,8 +91,8 @@ BOOST_AUTO_TEST_CASE(huge_predictions_do_not_overflow) {
   for (float& v : p.values) {
     v *= 1e30F;
   }
-  auto const found = loss::differentiate<float>(p.all(), p.labels, 1.0F, nn::first_rows(p.slopes, rows));
-  BOOST_TEST(std::isfinite(found.loss));
+  auto const result = loss::differentiate<float>(p.rows_of_values(), p.labels, 1.0F, nn::first_rows(p.slopes, rows));
+  BOOST_TEST(std::isfinite(result.loss));
   for (float const slope : p.slopes) {
     BOOST_TEST(std::abs(slope) <= 1.0F);
   }
@@ -101,15 +101,15 @@ BOOST_AUTO_TEST_CASE(huge_predictions_do_not_overflow) {
 BOOST_AUTO_TEST_CASE(a_nan_is_not_hidden) {
   predictions p;
   p.values(3, 7) = std::nanf("");
-  BOOST_TEST(std::isnan(loss::measure<float>(p.all(), p.labels).loss));
+  BOOST_TEST(std::isnan(loss::measure<float>(p.rows_of_values(), p.labels).loss));
 }
 
 BOOST_AUTO_TEST_CASE(mistakes_are_refused) {
   predictions p;
-  auto few = std::span(p.labels).first(rows - 1);
-  BOOST_CHECK_THROW((void)loss::measure<float>(p.all(), few), tutti::precondition_error);
+  auto short_labels = std::span(p.labels).first(rows - 1);
+  BOOST_CHECK_THROW((void)loss::measure<float>(p.rows_of_values(), short_labels), tutti::precondition_error);
   p.labels[2] = classes;
-  BOOST_CHECK_THROW((void)loss::measure<float>(p.all(), p.labels), tutti::precondition_error);
+  BOOST_CHECK_THROW((void)loss::measure<float>(p.rows_of_values(), p.labels), tutti::precondition_error);
 }
 
 BOOST_AUTO_TEST_CASE(mean_squared_error_and_its_derivative) {

@@ -22,10 +22,10 @@
 namespace nn = tutti::nn;
 
 namespace {
-constexpr std::array<std::size_t, 2> hidden{20, 11};
+constexpr std::array<std::size_t, 2> hidden_sizes{20, 11};
 
-auto make(std::size_t attached = 0) {
-  return nn::model<float>(nn::mlp<float>(16, hidden, 10, nn::hidden_activation::relu), attached);
+auto make(std::size_t extra_scalars = 0) {
+  return nn::model<float>(nn::mlp<float>(16, hidden_sizes, 10, nn::hidden_activation::relu), extra_scalars);
 }
 }  // namespace
 
@@ -36,9 +36,9 @@ BOOST_AUTO_TEST_CASE(parameters_are_one_range_and_so_are_gradients) {
   BOOST_TEST(model.outputs() == 10U);
   BOOST_TEST(model.parameters().size() == 17U * 20 + 21 * 11 + 12 * 10);
   BOOST_TEST(model.gradients().size() == model.parameters().size());
-  BOOST_TEST(model.message().size() == model.gradients().size() + 2);
-  BOOST_TEST(model.gradients().data() == model.message().data());
-  BOOST_TEST(model.attached().data() == model.message().data() + model.gradients().size());
+  BOOST_TEST(model.gradient_buffer().size() == model.gradients().size() + 2);
+  BOOST_TEST(model.gradients().data() == model.gradient_buffer().data());
+  BOOST_TEST(model.extra_scalars().data() == model.gradient_buffer().data() + model.gradients().size());
 }
 
 BOOST_AUTO_TEST_CASE(weights_are_a_function_of_the_seed_and_of_the_right_size) {
@@ -64,12 +64,12 @@ BOOST_AUTO_TEST_CASE(layers_still_view_a_moved_model) {
   auto original = make();
   original.initialise(1);
   nn::matrix<float> x({1, 16}, 0.5F);
-  auto const in = nn::read_only<float>(nn::first_rows(x, 1));
-  float const before = original.forward(in)(0, 3);
-  auto moved = std::move(original);
-  BOOST_TEST(moved.forward(in)(0, 3) == before);
-  std::ranges::fill(moved.parameters(), 0.0F);
-  BOOST_TEST(moved.forward(in)(0, 3) == 0.0F);
+  auto const input = nn::read_only<float>(nn::first_rows(x, 1));
+  float const output = original.forward(input)(0, 3);
+  auto target = std::move(original);
+  BOOST_TEST(target.forward(input)(0, 3) == output);
+  std::ranges::fill(target.parameters(), 0.0F);
+  BOOST_TEST(target.forward(input)(0, 3) == 0.0F);
 }
 
 BOOST_AUTO_TEST_CASE(a_row_does_not_depend_on_the_others) {
@@ -78,12 +78,12 @@ BOOST_AUTO_TEST_CASE(a_row_does_not_depend_on_the_others) {
   nn::matrix<float> x({7, 16});
   nn::random_sequence random(1);
   std::generate(x.begin(), x.end(), [&] { return random.fraction<float>(); });
-  auto const all = model.forward(nn::read_only<float>(nn::first_rows(x, 7)));
-  std::vector<float> const together(all.data(), all.data() + 70);
+  auto const outputs = model.forward(nn::read_only<float>(nn::first_rows(x, 7)));
+  std::vector<float> const together(outputs.data(), outputs.data() + 70);
   for (std::size_t r = 0; r != 7; ++r) {
-    auto const alone = model.forward(nn::view<float const>(x.data() + r * 16, 1, 16));
+    auto const output = model.forward(nn::view<float const>(x.data() + r * 16, 1, 16));
     for (std::size_t c = 0; c != 10; ++c) {
-      BOOST_TEST(std::abs(alone(0, c) - together[r * 10 + c]) < 1e-5F);
+      BOOST_TEST(std::abs(output(0, c) - together[r * 10 + c]) < 1e-5F);
     }
   }
 }
@@ -103,17 +103,18 @@ BOOST_AUTO_TEST_CASE(a_step_does_not_allocate) {
   auto const test = nn::digits(10, 1, 100);
   nn::settings plain;
   plain.batch = 32;  // the last of the four batches is shorter
-  nn::settings all = plain;
-  all.micro_batch = 10;
-  all.augmentation = nn::crop_and_flip{};
-  all.prefetch = true;
-  for (auto const& settings : {plain, all}) {
-    nn::replica replica(
-        nn::model<float>(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::tanh), nn::replica::attached), data,
-        test, settings, 0, 1);
-    long before = 0;
+  nn::settings full = plain;
+  full.micro_batch = 10;
+  full.augmentation = nn::crop_and_flip{};
+  full.prefetch = true;
+  for (auto const& settings : {plain, full}) {
+    nn::replica replica(nn::model<float>(nn::mlp<float>(784, hidden_sizes, 10, nn::hidden_activation::tanh),
+                                         nn::replica::extra_scalars),
+                        data, test, settings, 0, 1);
+    long allocations_before = 0;
     for (std::size_t epoch = 0; epoch != 3; ++epoch) {
-      before = epoch == 1 ? support::allocations.load() : before;  // oneDNN compiles kernels at their first calls
+      allocations_before = epoch == 1 ? support::allocations.load()
+                                      : allocations_before;  // oneDNN compiles kernels at their first calls
       replica.start(epoch);
       for (std::size_t b = 0; b != replica.batches(); ++b) {
         replica.gradient(b);
@@ -121,7 +122,7 @@ BOOST_AUTO_TEST_CASE(a_step_does_not_allocate) {
       }
       (void)replica.test();
     }
-    BOOST_TEST(support::allocations - before == 0);
+    BOOST_TEST(support::allocations - allocations_before == 0);
   }
 }
 
@@ -134,15 +135,15 @@ BOOST_AUTO_TEST_CASE(no_layer_allocates_in_the_steady_state) {
     model.initialise(1);
     auto x = nn::matrix<double>::from_shape({6, 128});
     std::fill(x.begin(), x.end(), 0.5);
-    long before = 0;
+    long allocations_before = 0;
     for (std::size_t step = 0; step != 3; ++step) {
-      before = step == 1 ? support::allocations.load() : before;
+      allocations_before = step == 1 ? support::allocations.load() : allocations_before;
       auto const part = nn::read_only<double>(nn::first_rows(x, 6 - step));
       auto const y = model.forward(part, {true, step, 0, {}});
       std::copy_n(y.data(), y.size(), model.derivatives().data());
       model.backward(part);
       (void)model.forward(part);
     }
-    BOOST_TEST(support::allocations - before == 0);
+    BOOST_TEST(support::allocations - allocations_before == 0);
   }
 }

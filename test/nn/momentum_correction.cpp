@@ -6,7 +6,7 @@
 #include <tutti/nn/detail/numbers/norm.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/optimizer/make_optimizer.hpp>
-#include <tutti/nn/strategy/compressed/compressed.hpp>
+#include <tutti/nn/strategy/compressed/compressed_synchronous.hpp>
 #include <tutti/nn/strategy/compressed/quantised_sum.hpp>
 #include <tutti/nn/strategy/compressed/sparse_sum.hpp>
 #include <tutti/nn/strategy/synchronous/synchronous.hpp>
@@ -51,9 +51,9 @@ nn::settings make_settings(nn::optimizer_kind kind, float decay) {
 
 nn::replica replica(auto& world, nn::settings const& s) {
   nn::set_threads(1);
-  constexpr std::size_t hidden[] = {12};
-  nn::model<float> model(nn::mlp<float>(images().training.features(), hidden, 10, nn::hidden_activation::relu),
-                         nn::replica::attached);
+  constexpr std::size_t hidden_sizes[] = {12};
+  nn::model<float> model(nn::mlp<float>(images().training.features(), hidden_sizes, 10, nn::hidden_activation::relu),
+                         nn::replica::extra_scalars);
   return {std::move(model), images().training, images().test, s, world.rank(), world.size()};
 }
 
@@ -64,7 +64,7 @@ struct end {
 
 /// Rank 0's final state of a training by this strategy.
 template <class Make>
-end trained(nn::settings const& s, Make make) {
+end train_end(nn::settings const& s, Make make) {
   auto const results = tutti::spawn<tutti::loopback>(ranks, [&](auto& world) {
     auto model = replica(world, s);
     auto strategy = make(world);
@@ -72,34 +72,34 @@ end trained(nn::settings const& s, Make make) {
     nn::train(model, strategy, history);
     return end{{model.parameters().begin(), model.parameters().end()}, history.epochs.back().test_loss};
   });
-  for (auto const& one : results) {
-    BOOST_REQUIRE_MESSAGE(one.has_value(), one.failure().text);
+  for (auto const& result : results) {
+    BOOST_REQUIRE_MESSAGE(result.has_value(), result.failure().text);
   }
   return results[0].value();
 }
 
 end dense(nn::settings const& s) {
-  return trained(s, [](auto& world) { return nn::synchronous(world, tutti::direct{}); });
+  return train_end(s, [](auto& world) { return nn::synchronous(world, tutti::direct{}); });
 }
 
-end corrected(nn::settings s, double keep, bool masking, float clip = std::numeric_limits<float>::infinity()) {
+end corrected_end(nn::settings s, double keep, bool masking, float clip = std::numeric_limits<float>::infinity()) {
   s.momentum_corrected = true;
-  return trained(s, [&](auto& world) {
+  return train_end(s, [&](auto& world) {
     nn::feedback const debt(nn::correction_of(s, masking));
-    return nn::compressed(world, nn::sparse_sum(world, nn::top_k(keep), debt, nn::local_clipping(clip)),
-                          nn::replica::attached);
+    return nn::compressed_synchronous(world, nn::sparse_sum(world, nn::top_k(keep), debt, nn::local_clipping(clip)),
+                                      nn::replica::extra_scalars);
   });
 }
 
 /// The root mean square of the weights' difference, over that of their movement.
 double apart(end const& a, end const& b) {
   double differ = 0;
-  double all = 0;
+  double squares = 0;
   for (std::size_t i = 0; i != a.weights.size(); ++i) {
     differ += std::pow(double{a.weights[i]} - double{b.weights[i]}, 2);
-    all += std::pow(double{a.weights[i]}, 2);
+    squares += std::pow(double{a.weights[i]}, 2);
   }
-  return std::sqrt(differ / all);
+  return std::sqrt(differ / squares);
 }
 
 }  // namespace
@@ -109,11 +109,11 @@ BOOST_AUTO_TEST_CASE(to_send_all_unmasked_is_training_without_compression) {
     for (float const decay : {0.0F, 0.01F}) {
       auto const s = make_settings(kind, decay);
       auto const right = dense(s);
-      auto const same = corrected(s, 1, false);
-      BOOST_TEST(apart(right, same) < 1e-4, name(kind) << ", weight decay " << decay);
-      BOOST_TEST(std::abs(right.loss - same.loss) < 1e-3);
+      auto const corrected_result = corrected_end(s, 1, false);
+      BOOST_TEST(apart(right, corrected_result) < 1e-4, name(kind) << ", weight decay " << decay);
+      BOOST_TEST(std::abs(right.loss - corrected_result.loss) < 1e-3);
       // The law can fail: without the momentum of sent numbers, or of the decay, weights differ.
-      BOOST_TEST(apart(right, corrected(s, 1, true)) > 0.05);
+      BOOST_TEST(apart(right, corrected_end(s, 1, true)) > 0.05);
     }
     BOOST_TEST(apart(dense(make_settings(kind, 0)), dense(make_settings(kind, 0.01F))) > 0.05);
   }
@@ -121,46 +121,48 @@ BOOST_AUTO_TEST_CASE(to_send_all_unmasked_is_training_without_compression) {
 
 BOOST_AUTO_TEST_CASE(of_one_gradient_in_twenty_weight_decay_is_still_whole) {
   auto const s = make_settings(nn::optimizer_kind::sgd, 0.01F);
-  auto const norm_of = [](end const& one) { return nn::detail::norm<float>(one.weights); };
-  double const with =
-      norm_of(corrected(s, 0.05, false)) / norm_of(corrected(make_settings(s.optimizer, 0), 0.05, false));
+  auto const norm_of = [](end const& trained_end) { return nn::detail::norm<float>(trained_end.weights); };
+  double const norm_ratio =
+      norm_of(corrected_end(s, 0.05, false)) / norm_of(corrected_end(make_settings(s.optimizer, 0), 0.05, false));
   double const right = norm_of(dense(s)) / norm_of(dense(make_settings(s.optimizer, 0)));
-  BOOST_TEST(std::abs(with - right) < 0.25 * (1 - right), with << " where dense training has " << right);
+  BOOST_TEST(std::abs(norm_ratio - right) < 0.25 * (1 - right), norm_ratio << " where dense training has " << right);
 }
 
 BOOST_AUTO_TEST_CASE(clipping_reaches_what_is_owed_and_only_large_gradients) {
   auto const s = make_settings(nn::optimizer_kind::sgd, 0);
-  auto const free = corrected(s, 0.05, false);
-  BOOST_TEST(apart(free, corrected(s, 0.05, false, 1e6F)) == 0);
-  BOOST_TEST(apart(free, corrected(s, 0.05, false, 0.01F)) > 0.01);
+  auto const free = corrected_end(s, 0.05, false);
+  BOOST_TEST(apart(free, corrected_end(s, 0.05, false, 1e6F)) == 0);
+  BOOST_TEST(apart(free, corrected_end(s, 0.05, false, 0.01F)) > 0.01);
 }
 
 BOOST_AUTO_TEST_CASE(a_momentum_that_is_not_kept_once_is_refused) {
   auto s = make_settings(nn::optimizer_kind::sgd, 0);
   BOOST_TEST(nn::correction_of(s).momentum == 0);  // the optimizer has the momentum
-  auto const refused = [&](auto make) {
+  auto const is_refused = [&](auto make) {
     auto const results = tutti::spawn<tutti::loopback>(ranks, [&](auto& world) {
       auto model = replica(world, s);
       auto strategy = make(world);
       nn::train(model, strategy);
     });
-    return std::ranges::all_of(results, [](auto const& one) {
-      return !one.has_value() && one.failure().text.find("the strategy has a momentum of") != std::string::npos;
+    return std::ranges::all_of(results, [](auto const& result) {
+      return !result.has_value() && result.failure().text.find("the strategy has a momentum of") != std::string::npos;
     });
   };
-  auto const owing = [](nn::momentum_correction corrected) {
-    return [corrected](auto& world) {
-      return nn::compressed(world, nn::sparse_sum(world, nn::top_k(1), nn::feedback(corrected)), nn::replica::attached);
+  auto const with_feedback = [](nn::momentum_correction corrected_end) {
+    return [corrected_end](auto& world) {
+      return nn::compressed_synchronous(world, nn::sparse_sum(world, nn::top_k(1), nn::feedback(corrected_end)),
+                                        nn::replica::extra_scalars);
     };
   };
-  BOOST_TEST(refused(owing({s.momentum})));  // momentum on each rank and in the optimizer
+  BOOST_TEST(is_refused(with_feedback({s.momentum})));  // momentum on each rank and in the optimizer
   s.momentum_corrected = true;
-  BOOST_TEST(refused([](auto& world) { return nn::synchronous(world, tutti::direct{}); }));
-  BOOST_TEST(
-      refused([](auto& world) { return nn::compressed(world, nn::quantised_sum(world), nn::replica::attached); }));
-  BOOST_TEST(refused(owing({})));
-  BOOST_TEST(refused(owing({s.momentum / 2})));
-  BOOST_TEST(!refused(owing(nn::correction_of(s))));
+  BOOST_TEST(is_refused([](auto& world) { return nn::synchronous(world, tutti::direct{}); }));
+  BOOST_TEST(is_refused([](auto& world) {
+    return nn::compressed_synchronous(world, nn::quantised_sum(world), nn::replica::extra_scalars);
+  }));
+  BOOST_TEST(is_refused(with_feedback({})));
+  BOOST_TEST(is_refused(with_feedback({s.momentum / 2})));
+  BOOST_TEST(!is_refused(with_feedback(nn::correction_of(s))));
 }
 
 BOOST_AUTO_TEST_CASE(layers_at_rates_of_their_own_need_plain_sums) {

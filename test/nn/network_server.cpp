@@ -32,7 +32,7 @@ constexpr std::size_t blocks = 21;
 constexpr std::size_t parameters = blocks * 256 - 100;  // the last block also holds loss and accuracy
 constexpr float decay = 0.01F;
 
-weights drawn(unsigned seed, std::size_t n) {
+weights draw_weights(unsigned seed, std::size_t n) {
   std::mt19937 random(seed);
   weights x(n);
   for (float& e : x) {
@@ -45,19 +45,19 @@ weights drawn(unsigned seed, std::size_t n) {
 class step : public tutti::nn::training_step {
  public:
   /// @param gradients followed by loss and accuracy
-  step(weights& all, tutti::nn::sgd<float>& by, weights gradients, float rate)
-      : all_(all), by_(by), gradients_(std::move(gradients)), rate_(rate) {}
+  step(weights& weights_ref, tutti::nn::sgd<float>& optimizer, weights gradients, float rate)
+      : weights_(weights_ref), optimizer_(optimizer), gradients_(std::move(gradients)), rate_(rate) {}
 
-  [[nodiscard]] std::span<float> parameters() override { return all_; }
-  [[nodiscard]] std::span<float> message() override { return gradients_; }
+  [[nodiscard]] std::span<float> parameters() override { return weights_; }
+  [[nodiscard]] std::span<float> gradient_buffer() override { return gradients_; }
   [[nodiscard]] std::size_t samples() const override { return 1; }
   [[nodiscard]] float learning_rate() const override { return rate_; }
-  void update() override { by_.step(all_, std::span(gradients_).first(::parameters), rate_); }
-  void update_alone() override { update(); }
+  void update() override { optimizer_.step(weights_, std::span(gradients_).first(::parameters), rate_); }
+  void update_local() override { update(); }
 
  private:
-  weights& all_;
-  tutti::nn::sgd<float>& by_;
+  weights& weights_;
+  tutti::nn::sgd<float>& optimizer_;
   weights gradients_;
   float rate_;
 };
@@ -72,13 +72,13 @@ struct conditions {
   std::chrono::milliseconds silence = 5s;  ///< a device is dead after this time: long, as the machine may be busy
   unsigned shared_anew = 0;  ///< step before which ranks draw weights again and rank 0 broadcasts its own; 0: none
   /// Called on each rank before a step.
-  std::function<void(network&, transport&, unsigned)> before = [](network&, transport&, unsigned) {};
+  std::function<void(network&, transport&, unsigned)> before_step = [](network&, transport&, unsigned) {};
 };
 
 /// Each rank's final weights, and the device's counters.
 struct outcome {
-  std::vector<weights> all;
-  fpga::counters seen{};
+  std::vector<weights> rank_weights;
+  fpga::counters counters{};
 };
 
 template <class Make>
@@ -96,34 +96,35 @@ outcome train(conditions const& c, Make make) {
         auto strategy = make(world, c.bucket);
         tutti::nn::strategy& ranks = *strategy;
         rank_type const me = world.rank();
-        weights mine = drawn(me, parameters);  // replaced by rank 0's
+        weights local_weights = draw_weights(me, parameters);  // replaced by rank 0's
         tutti::nn::sgd<float> optimizer(parameters, 0, decay);
-        ranks.share(mine);
+        ranks.broadcast(local_weights);
         for (unsigned s = 0; s < c.steps; ++s) {
           if (s != 0 && s == c.shared_anew) {
-            mine = drawn(1000 + me, parameters);
-            ranks.share(mine);
+            local_weights = draw_weights(1000 + me, parameters);
+            ranks.broadcast(local_weights);
           }
-          c.before(net, world.transport(), s);
-          step one{mine, optimizer, drawn(s * 16 + me + 1, parameters + 2), 0.1F / static_cast<float>(s + 1)};
-          ranks.begin(one.message());
-          ranks.completed(0);
-          (void)ranks.step(one);
+          c.before_step(net, world.transport(), s);
+          step taken_step{local_weights, optimizer, draw_weights(s * 16 + me + 1, parameters + 2),
+                          0.1F / static_cast<float>(s + 1)};
+          ranks.begin(taken_step.gradient_buffer());
+          ranks.on_completion(0);
+          (void)ranks.step(taken_step);
         }
-        return mine;
+        return local_weights;
       },
       options);
   outcome o{{}, net.counts()};
   for (auto const& end : ends) {
-    o.all.push_back(end.value());
+    o.rank_weights.push_back(end.value());
   }
   return o;
 }
 auto const by_server = [](auto& world, std::size_t bucket) {
-  tutti::nn::settings how;
-  how.momentum = 0;
-  how.weight_decay = decay;
-  return std::make_unique<tutti::nn::network_server<std::remove_reference_t<decltype(world)>>>(world, how, bucket);
+  tutti::nn::settings settings;
+  settings.momentum = 0;
+  settings.weight_decay = decay;
+  return std::make_unique<tutti::nn::network_server<std::remove_reference_t<decltype(world)>>>(world, settings, bucket);
 };
 auto const by_ranks = [](auto& world, std::size_t bucket) {
   return std::make_unique<tutti::nn::synchronous<std::remove_reference_t<decltype(world)>, tutti::in_network>>(
@@ -136,12 +137,12 @@ weights wanted_of(conditions const& c) {
   plain.ranks = c.ranks;
   plain.steps = c.steps;
   plain.shared_anew = c.shared_anew;
-  return train(plain, by_ranks).all[0];
+  return train(plain, by_ranks).rank_weights[0];
 }
 /// True if all ranks end with these weights.
-bool all_have(outcome const& o, weights const& wanted) {
-  for (weights const& w : o.all) {
-    if (w.size() != wanted.size() || std::memcmp(w.data(), wanted.data(), w.size() * sizeof(float)) != 0) {
+bool all_have(outcome const& o, weights const& expected) {
+  for (weights const& w : o.rank_weights) {
+    if (w.size() != expected.size() || std::memcmp(w.data(), expected.data(), w.size() * sizeof(float)) != 0) {
       return false;
     }
   }
@@ -152,19 +153,19 @@ BOOST_AUTO_TEST_CASE(weights_have_the_bits_that_ranks_would_compute) {
   for (rank_type const n : {1U, 2U, 3U, 4U, 8U}) {
     conditions c;
     c.ranks = n;
-    weights const wanted = wanted_of(c);
+    weights const expected = wanted_of(c);
     for (double const loss : {0.0, 0.01, 0.05}) {
       c.net.packets.loss = loss;
       c.net.packets.duplication = loss;
       c.net.packets.reordering = loss;
       c.bucket = loss == 0 ? 0 : 4096;
       auto const o = train(c, by_server);
-      BOOST_TEST(all_have(o, wanted), n << " ranks, loss " << loss);
-      BOOST_TEST((n == 1 || o.seen.updates != 0));
+      BOOST_TEST(all_have(o, expected), n << " ranks, loss " << loss);
+      BOOST_TEST((n == 1 || o.counters.updates != 0));
       if (loss == 0 && n != 1) {
-        BOOST_TEST(o.seen.updates == blocks * c.steps);
-        BOOST_TEST(o.seen.stores >= blocks);  // ranks repeat requests if the answer takes long
-        BOOST_TEST(o.seen.pulls != 0U);
+        BOOST_TEST(o.counters.updates == blocks * c.steps);
+        BOOST_TEST(o.counters.stores >= blocks);  // ranks repeat requests if the answer takes long
+        BOOST_TEST(o.counters.pulls != 0U);
       }
     }
   }
@@ -176,24 +177,24 @@ BOOST_AUTO_TEST_CASE(a_server_that_dies_in_a_step_is_replaced_and_used_again) {
     c.steps = 14;
     c.silence = 50ms;
     c.net.packets.loss = loss;
-    c.before = [](network& net, transport& by, unsigned s) {
-      if (by.rank() == 2 && s == 3) {  // the others push and ask until this rank takes part
-        for (auto const before = net.counts().packets; net.counted().packets < before + 2 * blocks;) {
+    c.before_step = [](network& net, transport& device_transport, unsigned s) {
+      if (device_transport.rank() == 2 && s == 3) {  // the others push and ask until this rank takes part
+        for (auto const packets_before = net.counts().packets; net.counted().packets < packets_before + 2 * blocks;) {
           std::this_thread::yield();
         }
         net.kill();
       }
-      if (by.rank() == 1 && s == 6) {
+      if (device_transport.rank() == 1 && s == 6) {
         net.restart();
       }
-      while (s == 7 && !by.device_answers()) {
-        by.poll();
+      while (s == 7 && !device_transport.device_answers()) {
+        device_transport.poll();
       }
     };
     auto const o = train(c, by_server);
     BOOST_TEST(all_have(o, wanted_of(c)), "loss " << loss);
-    BOOST_TEST(o.seen.stores >= blocks);
-    BOOST_TEST(o.seen.updates >= blocks);
+    BOOST_TEST(o.counters.stores >= blocks);
+    BOOST_TEST(o.counters.updates >= blocks);
   }
 }
 
@@ -202,7 +203,7 @@ BOOST_AUTO_TEST_CASE(weights_that_a_device_has_no_room_for_are_kept_by_rank_0) {
   c.net.limits.keys = 5;
   auto const o = train(c, by_server);
   BOOST_TEST(all_have(o, wanted_of(c)));
-  BOOST_TEST(o.seen.updates == 5 * c.steps);
+  BOOST_TEST(o.counters.updates == 5 * c.steps);
 }
 
 BOOST_AUTO_TEST_CASE(ranks_need_no_device) {
@@ -210,7 +211,7 @@ BOOST_AUTO_TEST_CASE(ranks_need_no_device) {
   c.has_device = false;
   auto const o = train(c, by_server);
   BOOST_TEST(all_have(o, wanted_of(c)));
-  BOOST_TEST(o.seen.packets == 0U);
+  BOOST_TEST(o.counters.packets == 0U);
 }
 
 // A quarter of the blocks misses each update at the device. Without stores the device would soon have no current
@@ -222,8 +223,8 @@ BOOST_AUTO_TEST_CASE(updates_that_rank_0_makes_reach_the_device_before_the_next)
   c.steps = 16;
   auto const o = train(c, by_server);
   BOOST_TEST(all_have(o, wanted_of(c)));
-  BOOST_TEST(o.seen.stores > blocks);
-  BOOST_TEST(o.seen.updates > 4 * blocks);
+  BOOST_TEST(o.counters.stores > blocks);
+  BOOST_TEST(o.counters.updates > 4 * blocks);
 }
 
 BOOST_AUTO_TEST_CASE(weights_that_are_shared_anew_replace_those_at_the_device) {
@@ -231,7 +232,7 @@ BOOST_AUTO_TEST_CASE(weights_that_are_shared_anew_replace_those_at_the_device) {
   c.shared_anew = 3;
   auto const o = train(c, by_server);
   BOOST_TEST(all_have(o, wanted_of(c)));
-  BOOST_TEST(o.seen.stores >= 2 * blocks);
+  BOOST_TEST(o.counters.stores >= 2 * blocks);
 }
 
 BOOST_AUTO_TEST_CASE(what_a_device_does_not_compute_is_refused_at_the_beginning) {
@@ -242,11 +243,11 @@ BOOST_AUTO_TEST_CASE(what_a_device_does_not_compute_is_refused_at_the_beginning)
     auto const ends = tutti::spawn<transport>(
         1,
         [&](auto& world) -> std::string {
-          tutti::nn::settings how;
-          how.momentum = 0;
-          change(how);
+          tutti::nn::settings settings;
+          settings.momentum = 0;
+          change(settings);
           try {
-            tutti::nn::network_server server(world, how, bucket);
+            tutti::nn::network_server server(world, settings, bucket);
           } catch (tutti::precondition_error const& e) {
             return e.what();
           }
@@ -256,10 +257,10 @@ BOOST_AUTO_TEST_CASE(what_a_device_does_not_compute_is_refused_at_the_beginning)
     return ends[0].value();
   };
   BOOST_TEST(refusal([](auto&) {}).empty());
-  BOOST_TEST(refusal([](auto& how) { how.momentum = 0.9F; }).find("momentum 0.9") != std::string::npos);
-  BOOST_TEST(refusal([](auto& how) { how.optimizer = tutti::nn::optimizer_kind::lars; }).find("not lars") !=
+  BOOST_TEST(refusal([](auto& settings) { settings.momentum = 0.9F; }).find("momentum 0.9") != std::string::npos);
+  BOOST_TEST(refusal([](auto& settings) { settings.optimizer = tutti::nn::optimizer_kind::lars; }).find("not lars") !=
              std::string::npos);
-  BOOST_TEST(!refusal([](auto& how) { how.reproducible = true; }).empty());
+  BOOST_TEST(!refusal([](auto& settings) { settings.reproducible = true; }).empty());
   BOOST_TEST(!refusal([](auto&) {}, 512).empty());
 }
 

@@ -26,23 +26,23 @@ namespace {
 template <class T>
 class keeper : public nn::gradient_listener {
  public:
-  explicit keeper(std::span<T> numbers) : numbers_(numbers), kept_(numbers.size()), end_(numbers.size()) {}
+  explicit keeper(std::span<T> numbers) : numbers_(numbers), final_values_(numbers.size()), end_(numbers.size()) {}
 
-  void completed(std::size_t first) override {
+  void on_completion(std::size_t first) override {
     for (; end_ > first; --end_) {
-      kept_[end_ - 1] = numbers_[end_ - 1];
+      final_values_[end_ - 1] = numbers_[end_ - 1];
     }
     positions_.insert(first);
   }
-  void completed(T const* first) { completed(static_cast<std::size_t>(first - numbers_.data())); }
+  void on_completion(T const* first) { on_completion(static_cast<std::size_t>(first - numbers_.data())); }
 
   /// True if all numbers were reported final, and none has changed since.
-  [[nodiscard]] bool was_final() const { return end_ == 0 && std::ranges::equal(kept_, numbers_); }
+  [[nodiscard]] bool was_final() const { return end_ == 0 && std::ranges::equal(final_values_, numbers_); }
   [[nodiscard]] std::set<std::size_t> const& positions() const { return positions_; }
 
  private:
   std::span<T> numbers_;
-  std::vector<T> kept_;
+  std::vector<T> final_values_;
   std::size_t end_;
   std::set<std::size_t> positions_;
 };
@@ -63,28 +63,29 @@ BOOST_AUTO_TEST_CASE(gradients_in_buckets_of_any_size_obey_the_laws_of_training)
 
 BOOST_AUTO_TEST_CASE(every_layer_is_told_of_once_its_gradients_are_final) {
   nn::set_threads(1);
-  auto const normalised = [] {
+  auto const normalised_network = [] {
     nn::layer_list<double> layers;
     layers.push_back(nn::weight_norm<double>(nn::dense<double, nn::tanh>(128, 5)));
     layers.push_back(nn::weight_norm<double>(nn::dense<double>(5, 4)));
     return layers;
   };
-  for (auto& layers : {nn::cnn<double>({2, 8, 8}, 4), nn::small_resnet<double>(8, {2, 8, 8}, 4), normalised()}) {
+  for (auto& layers :
+       {nn::cnn<double>({2, 8, 8}, 4), nn::small_resnet<double>(8, {2, 8, 8}, 4), normalised_network()}) {
     nn::model<double> model(layers, 3);
     model.initialise(1);
     auto x = nn::matrix<double>::from_shape({3, 128});
     nn::random_sequence random(1);
     std::generate(x.begin(), x.end(), [&] { return random.fraction<double>(); });
-    auto const in = nn::read_only<double>(nn::first_rows(x, 3));
+    auto const input = nn::read_only<double>(nn::first_rows(x, 3));
     for (int step = 0; step != 2; ++step) {
-      auto const y = model.forward(in, {.training = true});
+      auto const y = model.forward(input, {.training = true});
       std::copy_n(y.data(), y.size(), model.derivatives().data());
       std::ranges::fill(model.gradients(), -1e30);
-      keeper kept(model.message());
-      model.backward(in, nn::completion<double>(kept));
-      BOOST_TEST(kept.was_final());
+      keeper listener(model.gradient_buffer());
+      model.backward(input, nn::completion<double>(listener));
+      BOOST_TEST(listener.was_final());
       for (auto const& layer : model.ranges()) {
-        BOOST_TEST(kept.positions().contains(layer.offset), "the layer at " << layer.offset);
+        BOOST_TEST(listener.positions().contains(layer.offset), "the layer at " << layer.offset);
       }
     }
   }
@@ -96,17 +97,17 @@ BOOST_AUTO_TEST_CASE(a_batch_in_pieces_is_final_when_its_last_piece_is) {
     for (std::size_t const piece : {0U, 1U, 5U}) {
       auto settings = laws::training_settings();
       settings.micro_batch = piece;
-      nn::replica one(
-          nn::model<float>(nn::mlp<float>(784, laws::hidden, 10, nn::hidden_activation::relu), nn::replica::attached),
-          data.training, data.test, settings, size - 1, size);
-      one.start(0);
-      for (std::size_t b = 0; b != one.batches(); ++b) {
-        keeper kept(one.message());
-        one.gradient(b, kept);
-        BOOST_TEST(kept.was_final(), size << " ranks, pieces of " << piece << ", batch " << b);
-        std::vector<float> const message(one.message().begin(), one.message().end());
-        one.gradient(b);
-        BOOST_TEST(std::ranges::equal(message, one.message()));
+      nn::replica model(nn::model<float>(nn::mlp<float>(784, laws::hidden_sizes, 10, nn::hidden_activation::relu),
+                                         nn::replica::extra_scalars),
+                        data.training, data.test, settings, size - 1, size);
+      model.start(0);
+      for (std::size_t b = 0; b != model.batches(); ++b) {
+        keeper listener(model.gradient_buffer());
+        model.gradient(b, listener);
+        BOOST_TEST(listener.was_final(), size << " ranks, pieces of " << piece << ", batch " << b);
+        std::vector<float> const message(model.gradient_buffer().begin(), model.gradient_buffer().end());
+        model.gradient(b);
+        BOOST_TEST(std::ranges::equal(message, model.gradient_buffer()));
       }
     }
   }

@@ -26,11 +26,11 @@ namespace {
 std::vector<std::uint8_t> labels_of(std::size_t count) {
   nn::random_sequence random(5);
   std::vector<std::uint8_t> result(count);
-  std::ranges::generate(result, [&] { return static_cast<std::uint8_t>(random.below(10)); });
+  std::ranges::generate(result, [&] { return static_cast<std::uint8_t>(random.draw_below(10)); });
   return result;
 }
 
-constexpr std::array kinds{nn::ownership::shared, nn::ownership::iid, nn::ownership::labels};
+constexpr std::array kinds{nn::ownership::common, nn::ownership::iid, nn::ownership::labels};
 
 }  // namespace
 
@@ -44,23 +44,23 @@ BOOST_AUTO_TEST_CASE(every_sample_is_in_one_part_of_one_batch_of_an_epoch) {
           settings.batch = std::min(batch, samples);
           settings.images = kind;
           nn::batch_plan const plan(settings, samples);
-          std::multiset<std::uint32_t> found;
+          std::multiset<std::uint32_t> seen_samples;
           std::vector<std::size_t> sizes(plan.batches(0));
           for (tutti::rank_type r = 0; r != ranks; ++r) {
-            nn::detail::own_batches own(labels, settings, r, ranks);
-            own.start(1, plan.size(0));
-            BOOST_REQUIRE(own.batches() == sizes.size());
+            nn::detail::own_batches rank_batches(labels, settings, r, ranks);
+            rank_batches.start(1, plan.size(0));
+            BOOST_REQUIRE(rank_batches.batches() == sizes.size());
             for (std::size_t b = 0; b != sizes.size(); ++b) {
-              BOOST_REQUIRE(own.before(b) == sizes[b]);
-              BOOST_REQUIRE(own.own(b).size() <= own.most(plan));
-              BOOST_REQUIRE((!own.all_ranks_always(plan) || !own.own(b).empty()));
-              sizes[b] += own.own(b).size();
-              found.insert(own.own(b).begin(), own.own(b).end());
-              BOOST_REQUIRE((r + 1 != ranks || own.size(b) == sizes[b]));
+              BOOST_REQUIRE(rank_batches.before(b) == sizes[b]);
+              BOOST_REQUIRE(rank_batches.own(b).size() <= rank_batches.most(plan));
+              BOOST_REQUIRE((!rank_batches.all_ranks_always(plan) || !rank_batches.own(b).empty()));
+              sizes[b] += rank_batches.own(b).size();
+              seen_samples.insert(rank_batches.own(b).begin(), rank_batches.own(b).end());
+              BOOST_REQUIRE((r + 1 != ranks || rank_batches.size(b) == sizes[b]));
             }
           }
-          BOOST_TEST(found.size() == samples);
-          BOOST_TEST(std::set(found.begin(), found.end()).size() == samples);
+          BOOST_TEST(seen_samples.size() == samples);
+          BOOST_TEST(std::set(seen_samples.begin(), seen_samples.end()).size() == samples);
         }
       }
     }
@@ -73,15 +73,15 @@ BOOST_AUTO_TEST_CASE(images_of_its_own_stay_a_ranks_own_in_another_order) {
     nn::settings settings;
     settings.batch = 200;
     settings.images = kind;
-    nn::detail::own_batches own(labels, settings, 1, 3);
-    own.start(0, 200);
-    std::vector const first(own.own(0).begin(), own.own(0).end());
-    own.start(1, 200);
-    std::vector const second(own.own(0).begin(), own.own(0).end());
+    nn::detail::own_batches rank_batches(labels, settings, 1, 3);
+    rank_batches.start(0, 200);
+    std::vector const first(rank_batches.own(0).begin(), rank_batches.own(0).end());
+    rank_batches.start(1, 200);
+    std::vector const second(rank_batches.own(0).begin(), rank_batches.own(0).end());
     BOOST_TEST(bool(first != second));
     BOOST_TEST(bool(std::set(first.begin(), first.end()) == std::set(second.begin(), second.end())));
-    own.start(0, 200);
-    BOOST_TEST(std::ranges::equal(own.own(0), first));
+    rank_batches.start(0, 200);
+    BOOST_TEST(std::ranges::equal(rank_batches.own(0), first));
     settings.seed = 2;
     nn::detail::own_batches other(labels, settings, 1, 3);
     other.start(0, 200);
@@ -95,9 +95,10 @@ BOOST_AUTO_TEST_CASE(by_labels_a_rank_has_few_classes) {
     std::vector<std::size_t> result;
     for (auto const& part : nn::detail::partition(labels, kind, 10, 1)) {
       BOOST_TEST(part.size() == 1000U);
-      std::set<std::uint8_t> found;
-      std::ranges::transform(part, std::inserter(found, found.end()), [&](std::uint32_t i) { return labels[i]; });
-      result.push_back(found.size());
+      std::set<std::uint8_t> part_classes;
+      std::ranges::transform(part, std::inserter(part_classes, part_classes.end()),
+                             [&](std::uint32_t i) { return labels[i]; });
+      result.push_back(part_classes.size());
     }
     return result;
   };
@@ -109,7 +110,7 @@ BOOST_AUTO_TEST_CASE(gradients_of_ranks_with_images_of_their_own_add_up_to_that_
   nn::set_threads(1);
   auto const training = nn::digits(150, 1);
   auto const test = nn::digits(10, 1, 1000);
-  constexpr std::array<std::size_t, 1> hidden{8};
+  constexpr std::array<std::size_t, 1> hidden_sizes{8};
   nn::settings settings;
   settings.batch = 150;
   std::vector<double> whole;
@@ -117,14 +118,14 @@ BOOST_AUTO_TEST_CASE(gradients_of_ranks_with_images_of_their_own_add_up_to_that_
     settings.images = kind;
     std::vector<double> sum;
     for (tutti::rank_type r = 0; r != 4; ++r) {
-      nn::replica one(
-          nn::model<float>(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu), nn::replica::attached),
-          training, test, settings, r, 4);
-      one.start(0);
-      auto const message = one.gradient(0);
+      nn::replica replica(nn::model<float>(nn::mlp<float>(784, hidden_sizes, 10, nn::hidden_activation::relu),
+                                           nn::replica::extra_scalars),
+                          training, test, settings, r, 4);
+      replica.start(0);
+      auto const message = replica.gradient(0);
       sum.resize(message.size());
       std::ranges::transform(sum, message, sum.begin(), [](double s, float g) { return s + double{g}; });
-      BOOST_TEST(one.batch_size(0) == 150U);
+      BOOST_TEST(replica.batch_size(0) == 150U);
     }
     whole = whole.empty() ? sum : whole;
     double worst = 0;

@@ -24,8 +24,8 @@ BOOST_AUTO_TEST_CASE(padded_images_have_the_pixels_in_their_middle_and_are_black
     for (std::size_t c = 0; c != 2; ++c) {
       for (std::size_t r = 0; r != 7; ++r) {
         for (std::size_t k = 0; k != 7; ++k) {
-          bool const inside = r >= 2 && r < 5 && k >= 1 && k < 5;
-          auto const expected = inside ? set.image(i)[(c * 3 + r - 2) * 4 + k - 1] : std::uint8_t{0};
+          bool const is_inside = r >= 2 && r < 5 && k >= 1 && k < 5;
+          auto const expected = is_inside ? set.image(i)[(c * 3 + r - 2) * 4 + k - 1] : std::uint8_t{0};
           BOOST_TEST(wide.image(i)[(c * 7 + r) * 7 + k] == expected);
         }
       }

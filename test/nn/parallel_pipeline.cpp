@@ -27,32 +27,32 @@ bool obeys_the_laws(std::size_t stages, std::size_t micro_batches) {
     std::size_t forward = 0;
     std::size_t backward = 0;
   };
-  std::vector<state> all(stages);
-  bool moved = true;
-  while (moved) {
-    moved = false;
+  std::vector<state> states(stages);
+  bool has_moved = true;
+  while (has_moved) {
+    has_moved = false;
     for (std::size_t s = 0; s != stages; ++s) {
-      if (all[s].task == 2 * micro_batches) {
+      if (states[s].task == 2 * micro_batches) {
         continue;
       }
-      auto const task = Schedule::at(stages, micro_batches, s, all[s].task);
-      std::size_t& done = task.backward ? all[s].backward : all[s].forward;
-      if (task.micro_batch != done || (task.backward && task.micro_batch >= all[s].forward)) {
+      auto const task = Schedule::at(stages, micro_batches, s, states[s].task);
+      std::size_t& done_count = task.backward ? states[s].backward : states[s].forward;
+      if (task.micro_batch != done_count || (task.backward && task.micro_batch >= states[s].forward)) {
         return false;  // out of order, or backward before forward
       }
-      bool const there = task.backward ? s + 1 == stages || all[s + 1].backward > task.micro_batch
-                                       : s == 0 || all[s - 1].forward > task.micro_batch;
-      if (there) {
-        ++done;
-        ++all[s].task;
-        moved = true;
+      bool const has_input = task.backward ? s + 1 == stages || states[s + 1].backward > task.micro_batch
+                                           : s == 0 || states[s - 1].forward > task.micro_batch;
+      if (has_input) {
+        ++done_count;
+        ++states[s].task;
+        has_moved = true;
       }
-      if (all[s].forward - all[s].backward > Schedule::kept(stages, micro_batches, s)) {
+      if (states[s].forward - states[s].backward > Schedule::capacity(stages, micro_batches, s)) {
         return false;
       }
     }
   }
-  return std::ranges::all_of(all, [&](state const& s) { return s.task == 2 * micro_batches; });
+  return std::ranges::all_of(states, [&](state const& s) { return s.task == 2 * micro_batches; });
 }
 
 /// Eight layers, four of them with parameters. They use all that a layer may depend on: masks by position in the
@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(schedules_obey_their_laws) {
         BOOST_TEST(obeys_the_laws<nn::gpipe>(stages, micro_batches));
         BOOST_TEST(obeys_the_laws<nn::one_forward_one_backward>(stages, micro_batches));
         for (std::size_t s = 0; s != stages; ++s) {
-          BOOST_TEST(nn::one_forward_one_backward::kept(stages, micro_batches, s) <= stages - s);
+          BOOST_TEST(nn::one_forward_one_backward::capacity(stages, micro_batches, s) <= stages - s);
         }
       }
     }
@@ -111,14 +111,14 @@ BOOST_AUTO_TEST_CASE(schedules_obey_their_laws) {
 }
 
 BOOST_AUTO_TEST_CASE(layers_are_cut_where_the_dearest_stage_is_cheapest) {
-  auto const cut = [](std::vector<std::size_t> const& costs, std::size_t stages) {
+  auto const cut_layers = [](std::vector<std::size_t> const& costs, std::size_t stages) {
     return nn::detail::cut_layers(costs, stages);
   };
   using cuts = std::vector<std::size_t>;
-  BOOST_TEST(cut({5, 1, 1, 1, 4}, 2) == (cuts{0, 2, 5}), boost::test_tools::per_element());
-  BOOST_TEST(cut({3, 3, 3, 3}, 2) == (cuts{0, 2, 4}), boost::test_tools::per_element());
-  BOOST_TEST(cut({0, 9, 0, 0}, 4) == (cuts{0, 1, 2, 3, 4}), boost::test_tools::per_element());
-  BOOST_TEST(cut({7}, 1) == (cuts{0, 1}), boost::test_tools::per_element());
+  BOOST_TEST(cut_layers({5, 1, 1, 1, 4}, 2) == (cuts{0, 2, 5}), boost::test_tools::per_element());
+  BOOST_TEST(cut_layers({3, 3, 3, 3}, 2) == (cuts{0, 2, 4}), boost::test_tools::per_element());
+  BOOST_TEST(cut_layers({0, 9, 0, 0}, 4) == (cuts{0, 1, 2, 3, 4}), boost::test_tools::per_element());
+  BOOST_TEST(cut_layers({7}, 1) == (cuts{0, 1}), boost::test_tools::per_element());
   // Compares with all ways to cut seven layers into three.
   std::vector<std::size_t> const costs{4, 0, 7, 3, 9, 1, 5};
   auto const dearest = [&](std::size_t a, std::size_t b) {
@@ -134,9 +134,9 @@ BOOST_AUTO_TEST_CASE(layers_are_cut_where_the_dearest_stage_is_cheapest) {
       best = std::min(best, dearest(a, b));
     }
   }
-  auto const found = cut(costs, 3);
-  BOOST_TEST(dearest(found[1], found[2]) == best);
-  BOOST_CHECK_THROW(cut({1, 1}, 3), tutti::precondition_error);
+  auto const stage_begins = cut_layers(costs, 3);
+  BOOST_TEST(dearest(stage_begins[1], stage_begins[2]) == best);
+  BOOST_CHECK_THROW(cut_layers({1, 1}, 3), tutti::precondition_error);
 }
 
 BOOST_AUTO_TEST_CASE(a_pipeline_of_any_length_learns_as_the_whole_does) {

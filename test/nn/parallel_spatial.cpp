@@ -56,31 +56,31 @@ template <class Convolution>
 result pass_through(Convolution& layer, std::vector<double> const& x, std::vector<double> dy) {
   result r{std::vector<double>(dy.size()), std::vector<double>(x.size()), std::vector<double>(layer.parameters(), 99)};
   auto parameters = numbers(layer.parameters(), 3);
-  nn::pass<double> const how{.training = true};
-  auto const in = nn::view<double const>(x.data(), samples, x.size() / samples);
+  nn::batch_context<double> const context{.training = true};
+  auto const input = nn::view<double const>(x.data(), samples, x.size() / samples);
   auto const y = nn::view(r.y.data(), samples, r.y.size() / samples);
   auto const slopes = nn::view(dy.data(), samples, dy.size() / samples);
   auto const dx = nn::view(r.dx.data(), samples, r.dx.size() / samples);
   if constexpr (std::derived_from<Convolution, nn::layer<double>>) {
     layer.bind(parameters, r.gradients, {});
     layer.reserve(samples);
-    layer.forward(how, in, y);
-    layer.backward(how, in, y, slopes, dx);
+    layer.forward(context, input, y);
+    layer.backward(context, input, y, slopes, dx);
   } else {
     layer.bind(parameters, r.gradients);
-    layer.forward(how, in, y);
-    layer.backward(how, y, slopes, dx);
+    layer.forward(context, input, y);
+    layer.backward(context, y, slopes, dx);
   }
   return r;
 }
 
 /// A band of the rows of all samples.
-std::vector<double> band(std::vector<double> const& all, nn::range rows) {
-  std::size_t const row = all.size() / samples / picture.rows;
+std::vector<double> band(std::vector<double> const& values, nn::range rows) {
+  std::size_t const row = values.size() / samples / picture.rows;
   std::vector<double> result;
   for (std::size_t n = 0; n != samples; ++n) {
-    auto const from = all.begin() + static_cast<std::ptrdiff_t>((n * picture.rows + rows.first) * row);
-    result.insert(result.end(), from, from + static_cast<std::ptrdiff_t>(rows.count * row));
+    auto const row_begin = values.begin() + static_cast<std::ptrdiff_t>((n * picture.rows + rows.first) * row);
+    result.insert(result.end(), row_begin, row_begin + static_cast<std::ptrdiff_t>(rows.count * row));
   }
   return result;
 }
@@ -102,18 +102,18 @@ BOOST_AUTO_TEST_CASE(a_convolution_cut_over_ranks_is_the_convolution) {
   auto const expected = pass_through(whole, x, dy);
   for (tutti::rank_type const ranks : {1U, 2U, 3U, 4U, 5U}) {  // 5 ranks have 3 or 2 rows each: no fewer than the halo
     BOOST_TEST_CONTEXT(ranks << " ranks") {
-      auto const found = tutti::spawn<tutti::loopback>(ranks, [&]<class World>(World& world) {
+      auto const results = tutti::spawn<tutti::loopback>(ranks, [&]<class World>(World& world) {
         nn::range const rows{tutti::block_begin(picture.rows, ranks, world.rank()),
                              tutti::block_size(picture.rows, ranks, world.rank())};
         nn::spatial_conv2d<double, nn::tanh, World> part(world, picture, rows, wide, samples);
         pass_through(part, band(x, rows), band(dy, rows));  // must not affect the next pass
-        auto own = pass_through(part, band(x, rows), band(dy, rows));
-        return std::vector{std::move(own.y), std::move(own.dx), std::move(own.gradients)};
+        auto result = pass_through(part, band(x, rows), band(dy, rows));
+        return std::vector{std::move(result.y), std::move(result.dx), std::move(result.gradients)};
       });
       std::vector<double> sum(expected.gradients.size());
       for (tutti::rank_type r = 0; r != ranks; ++r) {
         nn::range const rows{tutti::block_begin(picture.rows, ranks, r), tutti::block_size(picture.rows, ranks, r)};
-        auto const& [y, dx, gradients] = std::tie(found[r].value()[0], found[r].value()[1], found[r].value()[2]);
+        auto const& [y, dx, gradients] = std::tie(results[r].value()[0], results[r].value()[1], results[r].value()[2]);
         BOOST_TEST(distance(y, band(expected.y, rows)) < 1e-12);
         BOOST_TEST(distance(dx, band(expected.dx, rows)) < 1e-12);
         std::ranges::transform(sum, gradients, sum.begin(), std::plus{});
@@ -133,11 +133,11 @@ BOOST_AUTO_TEST_CASE(a_network_cut_over_any_number_of_ranks_learns_as_the_whole_
                                                                              data.samples());
       });
       laws::losses_add_up(parts, whole, 1e-9);
-      std::size_t const shared = 20 + 57;  // parameters of the convolutions, held by all ranks
+      std::size_t const shared_count = 20 + 57;  // parameters of the convolutions, held by all ranks
       for (auto const& part : parts) {
         auto const begin = part.begin() + laws::steps + 1;
-        auto const same = parts[0].begin() + laws::steps + 1;
-        BOOST_TEST(std::equal(begin, begin + shared, same));
+        auto const other_begin = parts[0].begin() + laws::steps + 1;
+        BOOST_TEST(std::equal(begin, begin + shared_count, other_begin));
       }
     }
   }
@@ -151,16 +151,16 @@ BOOST_AUTO_TEST_CASE(a_rank_talks_to_its_neighbours_alone) {
     world_type world(meet, {}, tutti::memory_trace(100'000));
     nn::spatial_cnn<double, world_type, tutti::ring> model(world, tutti::ring{}, image, channels, 4, data.samples());
     laws::train_part(model, data);
-    std::size_t sent = 0;
+    std::size_t send_count = 0;
     bool neighbours = world.trace().dropped_count() == 0;
     world.trace().for_each([&](tutti::event const& e) {
       if (e.kind == tutti::event_kind::send) {
         auto const apart = (e.peer + ranks - world.rank()) % ranks;
         neighbours = neighbours && (apart == 1 || apart == ranks - 1);
-        ++sent;
+        ++send_count;
       }
     });
-    return neighbours && sent != 0;
+    return neighbours && send_count != 0;
   });
   for (auto const& result : results) {
     BOOST_TEST(result.value());

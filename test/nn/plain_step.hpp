@@ -16,13 +16,13 @@ namespace support {
 inline std::vector<float> random_numbers(std::size_t count, std::uint64_t seed, std::uint64_t stream) {
   tutti::nn::random_sequence random(seed, stream);
   std::vector<float> result(count);
-  for (float& one : result) {
-    one = random.fraction<float>() - 0.5F;
+  for (float& number : result) {
+    number = random.fraction<float>() - 0.5F;
   }
   return result;
 }
 
-/// A step of plain gradient descent on given gradients, for strategies without a model. `update_alone` takes the given
+/// A step of plain gradient descent on given gradients, for strategies without a model. `update_local` takes the given
 /// gradient as it is: a mean over the rank's images.
 class plain_step : public tutti::nn::training_step {
  public:
@@ -31,7 +31,7 @@ class plain_step : public tutti::nn::training_step {
       : weights_(weights), gradient_(std::move(gradient)), images_(images), rate_(rate) {}
 
   [[nodiscard]] std::span<float> parameters() override { return weights_; }
-  [[nodiscard]] std::span<float> message() override { return gradient_; }
+  [[nodiscard]] std::span<float> gradient_buffer() override { return gradient_; }
   [[nodiscard]] std::size_t samples() const override { return images_; }
   [[nodiscard]] float learning_rate() const override { return rate_; }
   void update() override {
@@ -39,7 +39,7 @@ class plain_step : public tutti::nn::training_step {
       weights_[i] -= rate_ * gradient_[i];
     }
   }
-  void update_alone() override {
+  void update_local() override {
     if (images_ != 0) {
       update();
     }

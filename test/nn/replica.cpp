@@ -26,7 +26,7 @@ namespace nn = tutti::nn;
 
 namespace {
 
-constexpr std::array<std::size_t, 1> hidden{16};
+constexpr std::array<std::size_t, 1> hidden_sizes{16};
 
 struct data {
   nn::dataset training = nn::digits(150, 1);
@@ -38,22 +38,22 @@ std::vector<nn::replica> world(data const& d, tutti::rank_type size, std::size_t
   settings.batch = batch;
   std::vector<nn::replica> result;
   for (tutti::rank_type r = 0; r != size; ++r) {
-    result.emplace_back(
-        nn::model<float>(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu), nn::replica::attached),
-        d.training, d.test, settings, r, size);
+    result.emplace_back(nn::model<float>(nn::mlp<float>(784, hidden_sizes, 10, nn::hidden_activation::relu),
+                                         nn::replica::extra_scalars),
+                        d.training, d.test, settings, r, size);
   }
   return result;
 }
 
-std::vector<float> weights_of(nn::replica const& one) {
-  return {one.parameters().begin(), one.parameters().end()};
+std::vector<float> weights_of(nn::replica const& replica) {
+  return {replica.parameters().begin(), replica.parameters().end()};
 }
 
 /// The gradient buffers of all replicas for batch b, added up in double.
 std::vector<double> sum(std::vector<nn::replica>& replicas, std::size_t b) {
   std::vector<double> result;
-  for (auto& one : replicas) {
-    auto const message = one.gradient(b);
+  for (auto& replica : replicas) {
+    auto const message = replica.gradient(b);
     result.resize(message.size());
     for (std::size_t i = 0; i != message.size(); ++i) {
       result[i] += double{message[i]};
@@ -67,16 +67,16 @@ std::vector<double> sum(std::vector<nn::replica>& replicas, std::size_t b) {
 BOOST_AUTO_TEST_CASE(shards_of_any_size_add_up_to_the_whole_batch) {
   data const d;
   for (std::size_t const batch : {1U, 3U, 32U, 64U}) {  // 150 = 2 x 64 + 22
-    auto one = world(d, 1, batch);
-    one[0].start(0);
+    auto whole_world = world(d, 1, batch);
+    whole_world[0].start(0);
     for (tutti::rank_type const size : {2U, 3U, 5U, 70U}) {
-      auto many = world(d, size, batch);
-      for (auto& replica : many) {
+      auto divided_world = world(d, size, batch);
+      for (auto& replica : divided_world) {
         replica.start(0);
       }
-      for (std::size_t const b : {std::size_t{0}, one[0].batches() - 1}) {
-        auto const whole = sum(one, b);
-        auto const parts = sum(many, b);
+      for (std::size_t const b : {std::size_t{0}, whole_world[0].batches() - 1}) {
+        auto const whole = sum(whole_world, b);
+        auto const parts = sum(divided_world, b);
         double worst = 0;
         for (std::size_t i = 0; i != whole.size(); ++i) {
           worst = std::max(worst, std::abs(whole[i] - parts[i]));
@@ -98,25 +98,25 @@ BOOST_AUTO_TEST_CASE(pieces_of_any_size_add_up_to_the_whole_batch) {
       for (std::size_t const piece : {1U, 5U, 8U, 21U, 1000U}) {
         settings.micro_batch = piece;
         settings.prefetch = prefetch;
-        auto cut = world(d, size, 64, settings);
+        auto piecewise = world(d, size, 64, settings);
         for (std::size_t epoch = 0; epoch != 2; ++epoch) {
           for (tutti::rank_type r = 0; r != size; ++r) {
             whole[r].start(epoch);
-            cut[r].start(epoch);
+            piecewise[r].start(epoch);
           }
           for (std::size_t b = 0; b != whole[0].batches(); ++b) {
-            auto const one = sum(whole, b);
-            auto const many = sum(cut, b);
+            auto const whole_world = sum(whole, b);
+            auto const divided_world = sum(piecewise, b);
             double worst = 0;
             double largest = 0;
-            for (std::size_t i = 0; i != one.size(); ++i) {
-              worst = std::max(worst, std::abs(one[i] - many[i]));
-              largest = std::max(largest, std::abs(one[i]));
+            for (std::size_t i = 0; i != whole_world.size(); ++i) {
+              worst = std::max(worst, std::abs(whole_world[i] - divided_world[i]));
+              largest = std::max(largest, std::abs(whole_world[i]));
             }
             BOOST_TEST(worst < 5e-6 * largest, "pieces of " << piece << ", " << size << " ranks: " << worst);
           }
         }
-        BOOST_TEST(cut[0].test().correct == whole[0].test().correct);
+        BOOST_TEST(piecewise[0].test().correct == whole[0].test().correct);
       }
     }
   }
@@ -131,23 +131,23 @@ BOOST_AUTO_TEST_CASE(prefetching_changes_no_bit) {
   std::vector<std::vector<float>> weights;
   for (bool const prefetch : {false, true}) {
     settings.prefetch = prefetch;
-    auto one = world(d, 1, 32, settings);
+    auto whole_world = world(d, 1, 32, settings);
     nn::local_only strategy;
-    nn::train(one[0], strategy);
-    weights.push_back(weights_of(one[0]));
+    nn::train(whole_world[0], strategy);
+    weights.push_back(weights_of(whole_world[0]));
   }
   BOOST_TEST(std::memcmp(weights[0].data(), weights[1].data(), weights[0].size() * sizeof(float)) == 0);
 }
 
 BOOST_AUTO_TEST_CASE(every_test_image_counts_once) {
   data const d;
-  auto one = world(d, 1, 32);
-  auto const whole = one[0].test();
+  auto whole_world = world(d, 1, 32);
+  auto const whole = whole_world[0].test();
   BOOST_TEST(whole.correct <= 45.0F);
   for (tutti::rank_type const size : {2U, 4U, 50U}) {
-    auto many = world(d, size, 32);
-    nn::score<float> parts;
-    for (auto& replica : many) {
+    auto divided_world = world(d, size, 32);
+    nn::batch_metrics<float> parts;
+    for (auto& replica : divided_world) {
       auto const part = replica.test();
       parts.loss += part.loss;
       parts.correct += part.correct;
@@ -159,28 +159,28 @@ BOOST_AUTO_TEST_CASE(every_test_image_counts_once) {
 
 BOOST_AUTO_TEST_CASE(the_attached_numbers_are_loss_and_accuracy_of_the_batch) {
   data const d;
-  auto one = world(d, 1, 150);
-  one[0].start(0);
-  auto const message = one[0].gradient(0);
-  auto const found = one[0].batch_score();
-  BOOST_TEST(found.loss == message[message.size() - 2]);
-  BOOST_TEST(found.correct == message[message.size() - 1]);
-  BOOST_TEST(std::abs(found.loss - std::log(10.0F)) < 1.0F);  // nothing learned yet
-  BOOST_TEST((found.correct >= 0 && found.correct < 0.5F));
+  auto whole_world = world(d, 1, 150);
+  whole_world[0].start(0);
+  auto const message = whole_world[0].gradient(0);
+  auto const metrics = whole_world[0].metrics();
+  BOOST_TEST(metrics.loss == message[message.size() - 2]);
+  BOOST_TEST(metrics.correct == message[message.size() - 1]);
+  BOOST_TEST(std::abs(metrics.loss - std::log(10.0F)) < 1.0F);  // nothing learned yet
+  BOOST_TEST((metrics.correct >= 0 && metrics.correct < 0.5F));
 }
 
 BOOST_AUTO_TEST_CASE(training_is_reproducible_and_learns) {
   data const d;
   std::vector<float> weights;
   for (int run = 0; run != 2; ++run) {
-    auto one = world(d, 1, 32);
+    auto whole_world = world(d, 1, 32);
     nn::local_only strategy;
     nn::history history;
-    nn::train(one[0], strategy, history);
+    nn::train(whole_world[0], strategy, history);
     BOOST_TEST(history.epochs.size() == 5U);
     BOOST_TEST(history.steps.size() == 25U);
     BOOST_TEST(history.steps.back().loss < 0.8F * history.steps.front().loss);
-    auto const now = weights_of(one[0]);
+    auto const now = weights_of(whole_world[0]);
     BOOST_TEST((weights.empty() || std::memcmp(weights.data(), now.data(), now.size() * sizeof(float)) == 0));
     weights = now;
   }
@@ -192,18 +192,18 @@ BOOST_AUTO_TEST_CASE(batches_grow_at_milestones) {
   settings.epochs = 4;
   settings.schedule = nn::rate_schedule_kind::growing_batch;
   settings.changes = {{1, 3}, 3};
-  auto many = world(d, 2, 32, settings);
-  auto one = world(d, 1, 32, settings);
+  auto divided_world = world(d, 2, 32, settings);
+  auto whole_world = world(d, 1, 32, settings);
   for (std::size_t epoch = 0; epoch != 4; ++epoch) {
-    one[0].start(epoch);
-    many[0].start(epoch);
-    many[1].start(epoch);
+    whole_world[0].start(epoch);
+    divided_world[0].start(epoch);
+    divided_world[1].start(epoch);
     std::size_t const batch = std::array{32U, 96U, 96U, 150U}[epoch];
-    BOOST_REQUIRE(one[0].batches() == (150 + batch - 1) / batch);
-    BOOST_TEST(one[0].batch_size(0) == batch);
-    std::size_t const last = one[0].batches() - 1;
-    auto const whole = sum(one, last);
-    auto const parts = sum(many, last);
+    BOOST_REQUIRE(whole_world[0].batches() == (150 + batch - 1) / batch);
+    BOOST_TEST(whole_world[0].batch_size(0) == batch);
+    std::size_t const last = whole_world[0].batches() - 1;
+    auto const whole = sum(whole_world, last);
+    auto const parts = sum(divided_world, last);
     for (std::size_t i = 0; i != whole.size(); ++i) {
       BOOST_REQUIRE(std::abs(whole[i] - parts[i]) < 2e-6);
     }
@@ -225,10 +225,10 @@ BOOST_AUTO_TEST_CASE(every_optimizer_learns) {
     settings.trust = 0.05F;
     settings.schedule = nn::rate_schedule_kind::cosine;
     settings.warm_up = 1;
-    auto one = world(d, 1, 32, settings);
+    auto whole_world = world(d, 1, 32, settings);
     nn::local_only strategy;
     nn::history history;
-    nn::train(one[0], strategy, history);
+    nn::train(whole_world[0], strategy, history);
     BOOST_TEST(history.steps.back().loss < 0.9F * history.steps.front().loss, nn::name(kind));
   }
 }
@@ -237,24 +237,27 @@ BOOST_AUTO_TEST_CASE(divergence_is_said) {
   data const d;
   nn::settings settings;
   settings.rate = 1e30F;
-  nn::replica one(nn::model<float>(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu), nn::replica::attached),
-                  d.training, d.test, settings, 0, 1);
+  nn::replica replica(
+      nn::model<float>(nn::mlp<float>(784, hidden_sizes, 10, nn::hidden_activation::relu), nn::replica::extra_scalars),
+      d.training, d.test, settings, 0, 1);
   nn::local_only strategy;
-  BOOST_CHECK_THROW(nn::train(one, strategy), nn::divergence_error);
+  BOOST_CHECK_THROW(nn::train(replica, strategy), nn::divergence_error);
 }
 
 BOOST_AUTO_TEST_CASE(settings_that_are_no_finite_numbers_are_refused) {
   data const d;
   for (double const wrong : {std::nan(""), std::numeric_limits<double>::infinity()}) {
-    std::vector<nn::settings> all(8);
-    for (float* const one : {&all[0].rate, &all[1].last_rate, &all[2].momentum, &all[3].weight_decay, &all[4].trust}) {
-      *one = static_cast<float>(wrong);
+    std::vector<nn::settings> cases(8);
+    for (float* const value :
+         {&cases[0].rate, &cases[1].last_rate, &cases[2].momentum, &cases[3].weight_decay, &cases[4].trust}) {
+      *value = static_cast<float>(wrong);
     }
-    all[5].changes.factor = wrong;
-    all[6].decay = wrong;
-    all[7].warm_up = wrong;
-    for (nn::settings const& settings : all) {
-      nn::model<float> model(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu), nn::replica::attached);
+    cases[5].changes.factor = wrong;
+    cases[6].decay = wrong;
+    cases[7].warm_up = wrong;
+    for (nn::settings const& settings : cases) {
+      nn::model<float> model(nn::mlp<float>(784, hidden_sizes, 10, nn::hidden_activation::relu),
+                             nn::replica::extra_scalars);
       BOOST_CHECK_THROW(nn::replica(std::move(model), d.training, d.test, settings, 0, 1), tutti::precondition_error);
     }
   }
@@ -263,10 +266,12 @@ BOOST_AUTO_TEST_CASE(settings_that_are_no_finite_numbers_are_refused) {
 BOOST_AUTO_TEST_CASE(models_that_do_not_fit_are_refused) {
   data const d;
   nn::settings const settings;
-  auto const refused = [&](nn::model<float> model) {
+  auto const expect_refusal = [&](nn::model<float> model) {
     BOOST_CHECK_THROW(nn::replica(std::move(model), d.training, d.test, settings, 0, 1), tutti::precondition_error);
   };
-  refused(nn::model<float>(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu)));
-  refused(nn::model<float>(nn::mlp<float>(785, hidden, 10, nn::hidden_activation::relu), nn::replica::attached));
-  refused(nn::model<float>(nn::mlp<float>(784, hidden, 9, nn::hidden_activation::relu), nn::replica::attached));
+  expect_refusal(nn::model<float>(nn::mlp<float>(784, hidden_sizes, 10, nn::hidden_activation::relu)));
+  expect_refusal(
+      nn::model<float>(nn::mlp<float>(785, hidden_sizes, 10, nn::hidden_activation::relu), nn::replica::extra_scalars));
+  expect_refusal(
+      nn::model<float>(nn::mlp<float>(784, hidden_sizes, 9, nn::hidden_activation::relu), nn::replica::extra_scalars));
 }

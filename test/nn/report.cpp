@@ -49,7 +49,7 @@ std::size_t count(std::string const& text, std::string const& part) {
   return n;
 }
 
-std::string shown(nn::history const& history) {
+std::string shown_text(nn::history const& history) {
   std::FILE* const file = std::tmpfile();
   BOOST_REQUIRE(file != nullptr);
   nn::progress bar(file, 2, 200);
@@ -80,9 +80,9 @@ std::string lines_of_processes() {
     static_cast<void>(end.value());
   }
   std::ifstream file(path);
-  std::string const all{std::istreambuf_iterator<char>(file), {}};
+  std::string const contents{std::istreambuf_iterator<char>(file), {}};
   std::remove(path.c_str());
-  return all;
+  return contents;
 }
 
 std::string lines_of(nn::history const& history) {
@@ -117,15 +117,15 @@ BOOST_AUTO_TEST_CASE(waiting_is_what_exceeds_the_shortest_call) {
   nn::detail::epoch_message sum(2, 0, 2);
   sum.clear();
   for (tutti::rank_type rank = 0; rank != 2; ++rank) {  // two ranks, each late in turn
-    nn::detail::epoch_message one(2, rank, 2);
-    one.clear();
-    one.add_compute(1.0 + rank);
-    one.add_update(0.25);
-    one.set_exchange(0, rank == 0 ? 0.5 : 2.0);
-    one.set_exchange(1, rank == 0 ? 4.0 : 1.0);
-    one.set_test({1.5F, 3.0F});
+    nn::detail::epoch_message message(2, rank, 2);
+    message.clear();
+    message.add_compute(1.0 + rank);
+    message.add_update(0.25);
+    message.set_exchange(0, rank == 0 ? 0.5 : 2.0);
+    message.set_exchange(1, rank == 0 ? 4.0 : 1.0);
+    message.set_test({1.5F, 3.0F});
     for (std::size_t i = 0; i != sum.numbers().size(); ++i) {
-      sum.numbers()[i] += one.numbers()[i];
+      sum.numbers()[i] += message.numbers()[i];
     }
   }
   auto const time = sum.split();
@@ -211,8 +211,8 @@ BOOST_AUTO_TEST_CASE(pictures_of_short_and_long_trainings) {
 BOOST_AUTO_TEST_CASE(bytes_are_drawn_if_they_are_counted) {
   auto history = made_up(150);
   for (std::size_t i = 0; i != history.steps.size(); ++i) {
-    history.steps[i].sent = 3e6 * static_cast<double>(i + 1);
-    history.steps[i].received = 2e6 * static_cast<double>(i + 1);
+    history.steps[i].bytes_sent = 3e6 * static_cast<double>(i + 1);
+    history.steps[i].bytes_received = 2e6 * static_cast<double>(i + 1);
   }
   auto const svg = nn::plot_svg(history, {.title = "a title", .images = "rank 0's images", .bytes = "server 0"});
   BOOST_TEST(count(svg, "<polyline") == 7U);
@@ -228,10 +228,10 @@ BOOST_AUTO_TEST_CASE(bytes_are_drawn_if_they_are_counted) {
 
 BOOST_AUTO_TEST_CASE(faults_are_drawn_where_they_were) {
   auto history = made_up(150);
-  auto const without = nn::plot_svg(history, {});
+  auto const svg_without_faults = nn::plot_svg(history, {});
   history.faults = {{1.5, 4, 3}, {4.5, 3, 2}};
   auto const svg = nn::plot_svg(history, {});
-  BOOST_TEST(count(svg, "<polyline") == count(without, "<polyline") + 2 * 3U);  // two more in each panel
+  BOOST_TEST(count(svg, "<polyline") == count(svg_without_faults, "<polyline") + 2 * 3U);  // two more in each panel
   BOOST_TEST(count(svg, ">fault<") == 1U);
   BOOST_TEST(count(svg, "points=\"297.3,") == 3U);  // a third of the way from 64 to 764
   auto const read = nlohmann::json::parse(nn::to_json(nn::settings{}, history).dump());
@@ -242,19 +242,19 @@ BOOST_AUTO_TEST_CASE(faults_are_drawn_where_they_were) {
 BOOST_AUTO_TEST_CASE(texts_are_the_same_whatever_the_language) {
   auto const history = made_up(20);
   std::vector<nn::usage> const ranks{{"worker 0", 0.5, {{0.5, 0.25, 0.1, 1e6, 2e6, 1234, 5678, 1.5e9}}, 0.125}};
-  auto const written = [&] {
+  auto const file_texts = [&] {
     return std::vector<std::string>{
         nn::plot_svg(history, {}, ranks), nn::to_json(nn::settings{}, history).dump(), lines_of(history),
-        shown(history),
+        shown_text(history),
         nn::fingerprint().add(nn::settings{}).add("images", nn::dataset{{1, 1, 1}, 2, {1, 2}, {0, 1}}).text()};
   };
-  auto const before = written();
+  auto const texts_before = file_texts();
   support::comma_locale const language;
-  BOOST_TEST(written() == before, boost::test_tools::per_element());
+  BOOST_TEST(file_texts() == texts_before, boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(a_terminal_gets_a_bar_but_not_that_of_mpirun) {
-  auto const printed = [](char const* launcher) {
+  auto const terminal_text = [](char const* launcher) {
     int const master = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
     BOOST_REQUIRE((master >= 0 && ::grantpt(master) == 0 && ::unlockpt(master) == 0));
     std::FILE* const terminal = std::fopen(::ptsname(master), "r+e");
@@ -270,21 +270,21 @@ BOOST_AUTO_TEST_CASE(a_terminal_gets_a_bar_but_not_that_of_mpirun) {
     bar.step(history.steps[0], 0);
     bar.epoch(history.epochs[0]);
     std::string text(4096, '\0');
-    auto const got = ::read(master, text.data(), text.size());
-    text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+    auto const byte_count = ::read(master, text.data(), text.size());
+    text.resize(byte_count > 0 ? static_cast<std::size_t>(byte_count) : 0);
     std::fclose(terminal);
     ::close(master);
     return text;
   };
-  BOOST_TEST(count(printed(nullptr), "\x1b[K") > 0U);
+  BOOST_TEST(count(terminal_text(nullptr), "\x1b[K") > 0U);
   for (char const* const launcher : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK"}) {
-    BOOST_TEST(count(printed(launcher), "\x1b") == 0U, launcher);
-    BOOST_TEST(count(printed(launcher), "epoch 1/1: loss") == 1U, launcher);
+    BOOST_TEST(count(terminal_text(launcher), "\x1b") == 0U, launcher);
+    BOOST_TEST(count(terminal_text(launcher), "epoch 1/1: loss") == 1U, launcher);
   }
 }
 
 BOOST_AUTO_TEST_CASE(a_pipe_gets_a_line_per_epoch) {
-  std::string const text = shown(made_up(20));
+  std::string const text = shown_text(made_up(20));
   BOOST_TEST(count(text, "\n") == 2U);
   BOOST_TEST(count(text, "\r") == 0U);
   BOOST_TEST(count(text, "epoch 2/2: loss ") == 1U);

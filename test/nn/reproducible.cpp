@@ -34,7 +34,7 @@ namespace {
 
 namespace nn = tutti::nn;
 
-constexpr std::array<std::size_t, 2> hidden{24, 17};
+constexpr std::array<std::size_t, 2> hidden_sizes{24, 17};
 
 struct job {
   bool convolution = false;
@@ -43,25 +43,25 @@ struct job {
 };
 
 nn::data_pair const& data() {
-  static nn::data_pair const drawn{nn::digits(150, 1), nn::digits(53, 1, 1000)};
-  return drawn;
+  static nn::data_pair const images{nn::digits(150, 1), nn::digits(53, 1, 1000)};
+  return images;
 }
 
-nn::model<float> model_for(job const& what) {
+nn::model<float> model_for(job const& job_options) {
   auto const& images = data().training;
-  return nn::model<float>(what.convolution ? nn::lenet5<float>(images.shape, images.classes)
-                                           : nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu),
-                          nn::replica::attached);
+  return nn::model<float>(job_options.convolution ? nn::lenet5<float>(images.shape, images.classes)
+                                                  : nn::mlp<float>(784, hidden_sizes, 10, nn::hidden_activation::relu),
+                          nn::replica::extra_scalars);
 }
 
 /// Batches of 64 images, in micro-batches of 6: eight ranks have one or two, and the last batch of 22 has too few for
 /// all of them. The last micro-batch of each batch is shorter.
-nn::settings settings_for(job const& what) {
+nn::settings settings_for(job const& job_options) {
   nn::settings s;
-  s.epochs = what.convolution ? 1 : 2;
+  s.epochs = job_options.convolution ? 1 : 2;
   s.batch = 64;
   s.micro_batch = 6;
-  s.reproducible = what.reproducible;
+  s.reproducible = job_options.reproducible;
   return s;
 }
 
@@ -71,14 +71,14 @@ using plain_sums = nn::synchronous<Communicator, Topology>;
 /// A training as words: loss and accuracy of each step, those of the test of each epoch, then a hash of the weights.
 class record {
  public:
-  void step(nn::step_result const& done, nn::replica const& model) {
-    note(done.loss);
-    note(done.accuracy);
+  void step(nn::step_result const& result, nn::replica const& model) {
+    note(result.loss);
+    note(result.accuracy);
     weights_ = nn::hash_of(model.parameters());
   }
-  void epoch(nn::epoch_result const& done) {
-    note(static_cast<float>(done.test_loss));
-    note(static_cast<float>(done.test_accuracy));
+  void epoch(nn::epoch_result const& result) {
+    note(static_cast<float>(result.test_loss));
+    note(static_cast<float>(result.test_accuracy));
   }
   [[nodiscard]] std::vector<std::uint32_t> words() && {
     words_.push_back(static_cast<std::uint32_t>(weights_));
@@ -97,39 +97,41 @@ using history = std::vector<std::uint32_t>;
 
 /// Trains on all ranks, which must agree.
 template <class Transport, class Topology, template <class, class> class Strategy = nn::reproducible>
-history train(tutti::rank_type ranks, job const& what) {
+history train(tutti::rank_type ranks, job const& job_options) {
   (void)data();  // loaded before ranks are made
-  auto results = tutti::spawn<Transport>(ranks, [&what](auto& world) {
+  auto results = tutti::spawn<Transport>(ranks, [&job_options](auto& world) {
     using communicator = std::remove_reference_t<decltype(world)>;
     nn::set_threads(1);
-    nn::replica own(model_for(what), data().training, data().test, settings_for(what), world.rank(), world.size());
-    record observed;
+    nn::replica model(model_for(job_options), data().training, data().test, settings_for(job_options), world.rank(),
+                      world.size());
+    record observer;
     if constexpr (std::same_as<Strategy<communicator, Topology>, nn::reproducible<communicator, Topology>>) {
-      nn::reproducible strategy(world, Topology{}, own.sums(), what.bucket);
-      nn::train(own, strategy, observed);
+      nn::reproducible strategy(world, Topology{}, model.sums(), job_options.bucket);
+      nn::train(model, strategy, observer);
     } else {
-      nn::synchronous strategy(world, Topology{}, what.bucket);
-      nn::train(own, strategy, observed);
+      nn::synchronous strategy(world, Topology{}, job_options.bucket);
+      nn::train(model, strategy, observer);
     }
-    return std::move(observed).words();
+    return std::move(observer).words();
   });
-  for (auto const& one : results) {
-    BOOST_REQUIRE_MESSAGE(one.has_value(), one.failure().text);
-    BOOST_TEST((one.value() == results[0].value()));
+  for (auto const& result : results) {
+    BOOST_REQUIRE_MESSAGE(result.has_value(), result.failure().text);
+    BOOST_TEST((result.value() == results[0].value()));
   }
   return results[0].value();
 }
 
 history const& of_one_rank(bool convolution) {
-  static history const known[] = {train<tutti::loopback, tutti::ring>(1, {.convolution = false}),
-                                  train<tutti::loopback, tutti::ring>(1, {.convolution = true})};
-  return known[convolution ? 1 : 0];
+  static history const histories[] = {train<tutti::loopback, tutti::ring>(1, {.convolution = false}),
+                                      train<tutti::loopback, tutti::ring>(1, {.convolution = true})};
+  return histories[convolution ? 1 : 0];
 }
 
 template <class Transport, class Topology>
-void check(std::initializer_list<tutti::rank_type> numbers, job const& what) {
+void check(std::initializer_list<tutti::rank_type> numbers, job const& job_options) {
   for (auto const ranks : numbers) {
-    BOOST_TEST((train<Transport, Topology>(ranks, what) == of_one_rank(what.convolution)), ranks << " ranks");
+    BOOST_TEST((train<Transport, Topology>(ranks, job_options) == of_one_rank(job_options.convolution)),
+               ranks << " ranks");
   }
 }
 
@@ -156,16 +158,16 @@ BOOST_AUTO_TEST_CASE(plain_sums_depend_on_the_ranks) {
 }
 
 BOOST_AUTO_TEST_CASE(what_does_not_go_together_is_refused) {
-  auto const with = [](auto change) {
+  auto const replica_with = [](auto change) {
     auto s = settings_for({});
     change(s);
     return nn::replica(model_for({}), data().training, data().test, s, 0, 1);
   };
-  BOOST_CHECK_THROW(with([](nn::settings& s) { s.micro_batch = 0; }), tutti::precondition_error);
-  BOOST_CHECK_THROW(with([](nn::settings& s) { s.synchronised_statistics = true; }), tutti::precondition_error);
-  auto model = with([](nn::settings&) {});
-  nn::local_only one;
-  BOOST_CHECK_THROW(nn::train(model, one), tutti::precondition_error);
+  BOOST_CHECK_THROW(replica_with([](nn::settings& s) { s.micro_batch = 0; }), tutti::precondition_error);
+  BOOST_CHECK_THROW(replica_with([](nn::settings& s) { s.synchronised_statistics = true; }), tutti::precondition_error);
+  auto model = replica_with([](nn::settings&) {});
+  nn::local_only strategy;
+  BOOST_CHECK_THROW(nn::train(model, strategy), tutti::precondition_error);
 }
 
 }  // namespace

@@ -40,12 +40,12 @@ nn::settings ask(rate_schedule_kind kind) {
 /// Compares every rate with a formula of the step and of the fraction from the first step to the last one.
 template <class Formula>
 void check(nn::settings const& settings, Formula formula) {
-  auto const found = rates(settings);
+  auto const step_rates = rates(settings);
   double worst = 0;
-  for (std::size_t step = 0; step != found.size(); ++step) {
-    double const way = static_cast<double>(step) / static_cast<double>(found.size() - 1);
+  for (std::size_t step = 0; step != step_rates.size(); ++step) {
+    double const way = static_cast<double>(step) / static_cast<double>(step_rates.size() - 1);
     double const right = formula(step, way);
-    worst = std::max(worst, std::abs(found[step] - right) / right);
+    worst = std::max(worst, std::abs(step_rates[step] - right) / right);
   }
   BOOST_TEST(worst < 1e-6, nn::name(settings.schedule));
 }
@@ -69,9 +69,9 @@ BOOST_AUTO_TEST_CASE(curves) {
 
 BOOST_AUTO_TEST_CASE(curves_reach_their_last_rate_at_the_last_step) {
   for (auto const kind : {rate_schedule_kind::linear, rate_schedule_kind::cosine}) {
-    auto const found = rates(ask(kind));
-    BOOST_TEST(found.front() == 0.5);
-    BOOST_TEST(found.back() == 0.125);
+    auto const step_rates = rates(ask(kind));
+    BOOST_TEST(step_rates.front() == 0.5);
+    BOOST_TEST(step_rates.back() == 0.125);
     BOOST_TEST(double{nn::any_schedule(ask(kind)).rate({0, 1, 0})} == 0.5);  // a training of one step
   }
 }
@@ -92,13 +92,13 @@ BOOST_AUTO_TEST_CASE(a_warm_up_goes_from_the_small_batchs_rate_to_the_large_ones
   auto settings = ask(rate_schedule_kind::constant);
   settings.rate_is_for = 16;  // k = 8
   settings.warm_up = 5;
-  auto const found = rates(settings);
-  BOOST_TEST(found[0] == 0.5);
+  auto const step_rates = rates(settings);
+  BOOST_TEST(step_rates[0] == 0.5);
   for (std::size_t step = 1; step != 5 * per_epoch; ++step) {  // equal increments
-    BOOST_TEST(std::abs(found[step] - found[step - 1] - 3.5 / (5 * per_epoch)) < 1e-6);
+    BOOST_TEST(std::abs(step_rates[step] - step_rates[step - 1] - 3.5 / (5 * per_epoch)) < 1e-6);
   }
-  for (std::size_t step = 5 * per_epoch; step != found.size(); ++step) {
-    BOOST_TEST(found[step] == 4.0);
+  for (std::size_t step = 5 * per_epoch; step != step_rates.size(); ++step) {
+    BOOST_TEST(step_rates[step] == 4.0);
   }
   settings.rate_is_for = 0;  // no small batch is known: the rate starts from 0
   BOOST_TEST(rates(settings)[0] == 0.0);

@@ -76,16 +76,16 @@ BOOST_AUTO_TEST_CASE(an_element_does_not_depend_on_its_place) {
   for (std::size_t offset = 0; offset != 19; ++offset) {
     std::vector<float> weights(40, 0.1F);
     std::vector<float> gradients(40, 0.2F);
-    std::vector<float> alone(3, 0.1F);
+    std::vector<float> single_weights(3, 0.1F);
     std::copy(g.begin(), g.end(), gradients.begin() + static_cast<std::ptrdiff_t>(offset));
     nn::sgd<float> large(40, 0.9F);
     nn::sgd<float> small(3, 0.9F);
     for (int step = 0; step != 5; ++step) {
       large.step(weights, gradients, 0.1F);
-      small.step(alone, g, 0.1F);
+      small.step(single_weights, g, 0.1F);
     }
     for (std::size_t i = 0; i != 3; ++i) {
-      BOOST_TEST(weights[offset + i] == alone[i]);
+      BOOST_TEST(weights[offset + i] == single_weights[i]);
     }
   }
 }

@@ -29,17 +29,18 @@ BOOST_AUTO_TEST_CASE(a_slow_rank_releases_each_layer_late_and_has_the_same_bits)
   nn::set_threads(1);
   nn::dataset const training = nn::digits(150, 1);
   nn::dataset const test = nn::digits(45, 1, 1000);
-  constexpr std::array<std::size_t, 1> hidden{16};
+  constexpr std::array<std::size_t, 1> hidden_sizes{16};
   nn::settings const settings;
-  auto const made = [&](double factor) {
-    auto computes = nn::make_learner(
-        nn::model<float>(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu), nn::replica::attached),
-        settings);
+  auto const make_replica = [&](double factor) {
+    auto computes =
+        nn::make_learner(nn::model<float>(nn::mlp<float>(784, hidden_sizes, 10, nn::hidden_activation::relu),
+                                          nn::replica::extra_scalars),
+                         settings);
     return nn::replica(nn::at_speed(std::move(computes), {.factor = factor}, settings.seed, 0), training, test,
                        settings, 0, 1);
   };
   struct : nn::gradient_listener {
-    void completed(std::size_t first) override {
+    void on_completion(std::size_t first) override {
       if (first < last) {
         at.push_back(tutti::steady_now());
         last = first;
@@ -48,10 +49,10 @@ BOOST_AUTO_TEST_CASE(a_slow_rank_releases_each_layer_late_and_has_the_same_bits)
     std::size_t last = SIZE_MAX;
     std::vector<tutti::time_point> at{tutti::steady_now()};
   } quick, slow;
-  auto one = made(1);
-  one.start(0);
-  auto const message = one.gradient(0, quick);
-  auto other = made(1e3);
+  auto replica = make_replica(1);
+  replica.start(0);
+  auto const message = replica.gradient(0, quick);
+  auto other = make_replica(1e3);
   other.start(0);
   slow.at.front() = tutti::steady_now();
   BOOST_TEST(std::ranges::equal(other.gradient(0, slow), message));
@@ -59,7 +60,7 @@ BOOST_AUTO_TEST_CASE(a_slow_rank_releases_each_layer_late_and_has_the_same_bits)
   for (std::size_t i = 1; i != slow.at.size(); ++i) {
     BOOST_TEST((slow.at[i] - slow.at[i - 1] > std::chrono::milliseconds(2)));  // microseconds at full speed
   }
-  BOOST_CHECK_THROW(made(0.5), tutti::precondition_error);
+  BOOST_CHECK_THROW(make_replica(0.5), tutti::precondition_error);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_slow_at_random_depends_on_seed_rank_and_step_and_lies_between_1_and_the_most) {
@@ -79,23 +80,23 @@ BOOST_AUTO_TEST_CASE(what_is_slow_at_random_depends_on_seed_rank_and_step_and_li
 }
 
 BOOST_AUTO_TEST_CASE(a_pretended_gradient_takes_its_time_and_releases_each_layer_at_its_share_of_it) {
-  nn::dataset none{{3, 224, 224}, 1000, {}, std::vector<std::uint8_t>(64)};  // pixels are never read
-  nn::model<float> model(nn::vgg<float>(16, none.shape, none.classes), nn::replica::attached);
+  nn::dataset empty_images{{3, 224, 224}, 1000, {}, std::vector<std::uint8_t>(64)};  // pixels are never read
+  nn::model<float> model(nn::vgg<float>(16, empty_images.shape, empty_images.classes), nn::replica::extra_scalars);
   auto const sizes = model.ranges();
-  auto const products = model.products();
+  auto const products = model.multiply_adds();
   // Simonyan and Zisserman's network takes 15.5 thousand million multiply-adds; here biases count as weights.
-  double const all = std::accumulate(products.begin(), products.end(), 0.0);
-  BOOST_TEST(all > 15.4e9);
-  BOOST_TEST(all < 15.6e9);
+  double const total = std::accumulate(products.begin(), products.end(), 0.0);
+  BOOST_TEST(total > 15.4e9);
+  BOOST_TEST(total < 15.6e9);
   BOOST_REQUIRE(products.size() == 16U);
   nn::settings settings;
   settings.batch = 32;
   constexpr double seconds = 0.3;  // the time for a rank's 16 images
-  nn::replica one(nn::at_speed(nn::make_learner(std::move(model), settings),
-                               {.factor = 2, .seconds_per_image = seconds / 2 / 16}, settings.seed, 1),
-                  none, none, settings, 1, 2);
+  nn::replica replica(nn::at_speed(nn::make_learner(std::move(model), settings),
+                                   {.factor = 2, .seconds_per_image = seconds / 2 / 16}, settings.seed, 1),
+                      empty_images, empty_images, settings, 1, 2);
   struct : nn::gradient_listener {
-    void completed(std::size_t first) override {
+    void on_completion(std::size_t first) override {
       if (first < last) {
         at.emplace_back(first, static_cast<double>((tutti::steady_now() - begin).count()) * 1e-9);
         last = first;
@@ -105,18 +106,18 @@ BOOST_AUTO_TEST_CASE(a_pretended_gradient_takes_its_time_and_releases_each_layer
     std::vector<std::pair<std::size_t, double>> at;
     tutti::time_point begin{};
   } seen;
-  seen.last = one.message().size();
-  one.start(0);
+  seen.last = replica.gradient_buffer().size();
+  replica.start(0);
   seen.begin = tutti::steady_now();
-  auto const message = one.gradient(0, seen);
+  auto const message = replica.gradient(0, seen);
   BOOST_TEST(message.size() == 138'357'544U + 2);
   BOOST_REQUIRE(seen.at.size() == 16U);
-  double done = all / 3;
+  double completed_work = total / 3;
   for (std::size_t i = 16; i-- != 0;) {
-    done += products[i] * 2 / 3;
+    completed_work += products[i] * 2 / 3;
     auto const [first, at] = seen.at[15 - i];
     BOOST_TEST(first == sizes[i].offset);
-    BOOST_TEST(at >= seconds * done / all * 0.9999);  // on time, or later on a busy machine
+    BOOST_TEST(at >= seconds * completed_work / total * 0.9999);  // on time, or later on a busy machine
   }
-  BOOST_TEST(one.test().loss == 0.0F);
+  BOOST_TEST(replica.test().loss == 0.0F);
 }

@@ -30,7 +30,7 @@ namespace nn = tutti::nn;
 // 203 images make the last batch of an epoch a short one: 11 images on 4 ranks. Neither 3 nor 4 divides the 19447
 // numbers of a gradient buffer.
 constexpr std::size_t training_images = 203;
-constexpr std::array<std::size_t, 2> hidden{24, 17};
+constexpr std::array<std::size_t, 2> hidden_sizes{24, 17};
 
 inline nn::settings training_settings() {
   nn::settings s;
@@ -49,7 +49,7 @@ inline nn::replica training_replica(tutti::rank_type rank, tutti::rank_type size
   nn::set_threads(1);
   auto const& data = training_data();
   return nn::replica(
-      nn::model<float>(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu), nn::replica::attached),
+      nn::model<float>(nn::mlp<float>(784, hidden_sizes, 10, nn::hidden_activation::relu), nn::replica::extra_scalars),
       data.training, data.test, training_settings(), rank, size);
 }
 
@@ -59,35 +59,35 @@ class witness : public nn::strategy_adaptor {
  public:
   using strategy_adaptor::strategy_adaptor;
 
-  void share(std::span<float> weights) override {
+  void broadcast(std::span<float> weights) override {
     if (rank() != 0) {
       std::ranges::fill(weights, std::nanf(""));  // equal seeds must not hide a broadcast without effect
     }
-    strategy_adaptor::share(weights);
+    strategy_adaptor::broadcast(weights);
   }
   void begin(std::span<float> message) override {
     message_ = message;
-    noted_ = message.size();
-    own_.resize(message.size());
+    open_count_ = message.size();
+    local_gradients_.resize(message.size());
     strategy_adaptor::begin(message);
   }
-  void completed(std::size_t first) override {
+  void on_completion(std::size_t first) override {
     // These numbers belong to the strategy from now on.
-    std::copy(message_.begin() + static_cast<std::ptrdiff_t>(std::min(first, noted_)),
-              message_.begin() + static_cast<std::ptrdiff_t>(noted_),
-              own_.begin() + static_cast<std::ptrdiff_t>(std::min(first, noted_)));
-    noted_ = std::min(first, noted_);
-    strategy_adaptor::completed(first);
+    std::copy(message_.begin() + static_cast<std::ptrdiff_t>(std::min(first, open_count_)),
+              message_.begin() + static_cast<std::ptrdiff_t>(open_count_),
+              local_gradients_.begin() + static_cast<std::ptrdiff_t>(std::min(first, open_count_)));
+    open_count_ = std::min(first, open_count_);
+    strategy_adaptor::on_completion(first);
   }
-  nn::score_of step(nn::training_step& now) override {
-    auto const whose = strategy_adaptor::step(now);
-    note(own_);
+  nn::metrics_scope step(nn::training_step& now) override {
+    auto const scope = strategy_adaptor::step(now);
+    note(local_gradients_);
     note(message_);
-    return whose;
+    return scope;
   }
 
-  void step(nn::step_result const& done, nn::replica const& model) {
-    note(std::span(&done.loss, 1));
+  void step(nn::step_result const& result, nn::replica const& model) {
+    note(std::span(&result.loss, 1));
     std::uint64_t hash = 14695981039346656037U;
     for (float const w : model.parameters()) {
       hash = (hash ^ std::bit_cast<std::uint32_t>(w)) * 1099511628211U;
@@ -107,15 +107,15 @@ class witness : public nn::strategy_adaptor {
   }
 
   std::span<float> message_;
-  std::size_t noted_ = 0;   // leading numbers that may still change
-  std::vector<float> own_;  // the gradient buffer before the exchange
+  std::size_t open_count_ = 0;          // leading numbers that may still change
+  std::vector<float> local_gradients_;  // the gradient buffer before the exchange
   std::vector<std::uint32_t> words_;
 };
 
 /// One rank's record of one step.
 struct step_note {
-  std::span<std::uint32_t const> own;     ///< gradient buffer before the exchange
-  std::span<std::uint32_t const> summed;  ///< gradient buffer after the exchange
+  std::span<std::uint32_t const> local_gradients;  ///< gradient buffer before the exchange
+  std::span<std::uint32_t const> sums;             ///< gradient buffer after the exchange
   std::uint32_t loss;
   std::uint64_t weights;
 };
@@ -125,9 +125,10 @@ class transcript {
   transcript(std::vector<std::uint32_t> words, std::size_t message) : words_(std::move(words)), message_(message) {}
   [[nodiscard]] std::size_t steps() const { return words_.size() / (2 * message_ + 3); }
   [[nodiscard]] step_note operator[](std::size_t step) const {
-    auto const all = std::span(words_).subspan(step * (2 * message_ + 3));
-    auto const rest = all.subspan(2 * message_);
-    return {all.first(message_), all.subspan(message_, message_), rest[0], std::uint64_t{rest[2]} << 32 | rest[1]};
+    auto const step_words = std::span(words_).subspan(step * (2 * message_ + 3));
+    auto const rest = step_words.subspan(2 * message_);
+    return {step_words.first(message_), step_words.subspan(message_, message_), rest[0],
+            std::uint64_t{rest[2]} << 32 | rest[1]};
   }
   [[nodiscard]] std::vector<std::uint32_t> losses() const {
     std::vector<std::uint32_t> result;
@@ -148,17 +149,17 @@ std::vector<transcript> train_over(tutti::rank_type size, std::size_t bucket = 0
   auto results = tutti::spawn<Transport>(size, [bucket](auto& world) {
     auto model = training_replica(world.rank(), world.size());
     nn::synchronous strategy(world, Topology{}, bucket);
-    witness watched(strategy);
-    nn::train(model, watched, watched);
-    return watched.words();
+    witness observer(strategy);
+    nn::train(model, observer, observer);
+    return observer.words();
   });
-  std::vector<transcript> all;
-  std::size_t const message = training_replica(0, 1).parameters().size() + nn::replica::attached;
-  for (auto& one : results) {
-    BOOST_REQUIRE_MESSAGE(one.has_value(), one.failure().text);
-    all.emplace_back(std::move(one).value(), message);
+  std::vector<transcript> transcripts;
+  std::size_t const message = training_replica(0, 1).parameters().size() + nn::replica::extra_scalars;
+  for (auto& result : results) {
+    BOOST_REQUIRE_MESSAGE(result.has_value(), result.failure().text);
+    transcripts.emplace_back(std::move(result).value(), message);
   }
-  return all;
+  return transcripts;
 }
 
 inline float number(std::uint32_t word) {
@@ -184,17 +185,17 @@ inline void check_sums_are_exact(std::vector<transcript> const& ranks) {
   for (std::size_t s = 0; s != ranks[0].steps(); ++s) {
     std::size_t wrong = 0;
     double largest = 0;
-    auto const summed = ranks[0][s].summed;
-    for (std::size_t i = 0; i != summed.size(); ++i) {
+    auto const sums = ranks[0][s].sums;
+    for (std::size_t i = 0; i != sums.size(); ++i) {
       double exact = 0;
       double sizes = 0;
-      for (auto const& one : ranks) {
-        double const g{number(one[s].own[i])};
+      for (auto const& rank : ranks) {
+        double const g{number(rank[s].local_gradients[i])};
         exact += g;
         sizes += std::abs(g);
       }
       // Numbers below the normal range are rounded to multiples of a fixed step.
-      double const error = std::abs(double{number(summed[i])} - exact);
+      double const error = std::abs(double{number(sums[i])} - exact);
       wrong += error <= bound * sizes + double{std::numeric_limits<float>::denorm_min()} ? 0U : 1U;
       largest = std::max(largest, std::abs(exact));
     }
@@ -206,9 +207,9 @@ inline void check_sums_are_exact(std::vector<transcript> const& ranks) {
 /// Checks that several ranks act as one rank does with the same batches, up to rounding.
 inline void check_equals_one_rank(std::vector<transcript> const& ranks) {
   auto model = training_replica(0, 1);
-  nn::local_only one;
+  nn::local_only strategy;
   nn::history history;
-  nn::train(model, one, history);
+  nn::train(model, strategy, history);
   for (std::size_t s = 0; s != history.steps.size(); ++s) {
     BOOST_TEST(std::abs(number(ranks[0][s].loss) - history.steps[s].loss) < 1e-4F, "step " << s);
   }
@@ -229,9 +230,9 @@ template <class Topology, class First, class... Others>
 void check_training_on_transports() {
   for (tutti::rank_type const size : {3U, 4U}) {
     auto const first = check_training<First, Topology>(size);
-    bool const same[] = {(check_training<Others, Topology>(size) == first)...};
-    for (std::size_t i = 0; i != std::size(same); ++i) {
-      BOOST_TEST(same[i], size << " ranks: transport " << i + 1 << " has another loss curve");
+    bool const is_equal[] = {(check_training<Others, Topology>(size) == first)...};
+    for (std::size_t i = 0; i != std::size(is_equal); ++i) {
+      BOOST_TEST(is_equal[i], size << " ranks: transport " << i + 1 << " has another loss curve");
     }
   }
 }

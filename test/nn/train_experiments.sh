@@ -12,7 +12,7 @@ refused() {  # options, what is said
   shows "$2" log
 }
 small='--epochs 1 --samples 2000 --hidden 32'  # 16 steps
-busy() { sed -n 's/^   "busy_s": \([0-9.e-]*\),*$/\1/p' report.json | sed -n "$1p"; }  # of the n-th rank
+busy() { sed -n 's/^   "busy_s": \([0-9.e-]*\),*$/\1/p' report.json | sed -n "$1p"; }  # seconds of the n-th rank
 longer() { awk "BEGIN { exit !($1 > 4 * $2) }" || wrong "$3: $1 s is not much more than $2 s"; }
 
 # A rank is slow with any strategy; a factor of 30 exceeds the delays of a busy machine.
@@ -116,7 +116,7 @@ refused '--side 32 --model vgg16' '--side: needs --pretend'
 # Usage of ranks: a server updates, workers compute, the slow one longest. Sent bytes are received, and the picture has
 # a row for each activity.
 $train $small $servers --slow 3:20 --transport tcp --usage usage.json --plot picture.svg > log 2>&1 || wrong 'usage'
-sum_of() {  # of the numbers of a list of the n-th rank
+sum_of() {  # the sum of a list of the n-th rank
   awk -v key="\"$1\": [" -v rank="$2" 'index($0, key) { n++; inside = 1; next } /\]/ { inside = 0 }
     inside && n == rank { sub(/,/, ""); sum += $1 } END { print sum + 0 }' usage.json
 }

@@ -9,9 +9,10 @@
 BOOST_AUTO_TEST_CASE(a_wrong_ring_ends_and_is_refused) {
   for (auto const wrong : bench::all_mistakes) {
     for (tutti::rank_type n = 3; n != 18; ++n) {
-      auto const found = tutti::verify(bench::wrong_ring{wrong}, tutti::op::allreduce{}, n);
-      BOOST_TEST(!found.exact, bench::name(wrong) << ", " << n << " ranks");
-      BOOST_TEST((found.finishes && found.ends_match), bench::name(wrong) << ", " << n << " ranks: " << found.reason);
+      auto const verdict = tutti::verify(bench::wrong_ring{wrong}, tutti::op::allreduce{}, n);
+      BOOST_TEST(!verdict.exact, bench::name(wrong) << ", " << n << " ranks");
+      BOOST_TEST((verdict.finishes && verdict.ends_match), bench::name(wrong)
+                                                               << ", " << n << " ranks: " << verdict.reason);
       bench::wrong_ring const schedule{wrong};
       tutti::detail::verify::buffering<bench::wrong_ring, tutti::op::allreduce> run(schedule, {}, n);
       BOOST_TEST(run.run().rank == tutti::no_rank, bench::name(wrong) << ", " << n << " ranks");

@@ -34,9 +34,9 @@ struct expected {
 /// Parameter counts of the papers, and of the implementations that papers compare with.
 std::vector<expected> zoo() {
   constexpr nn::image_shape digit{1, 28, 28};
-  constexpr std::array<std::size_t, 2> hidden{256, 128};
+  constexpr std::array<std::size_t, 2> hidden_sizes{256, 128};
   return {
-      {"mlp", nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu), digit, 10, 235'146},
+      {"mlp", nn::mlp<float>(784, hidden_sizes, 10, nn::hidden_activation::relu), digit, 10, 235'146},
       {"lenet5", nn::lenet5<float>(digit, 10), digit, 10, 61'706},
       {"lenet5, cifar", nn::lenet5<float>(cifar, 10), cifar, 10, 62'006},
       {"cnn", nn::cnn<float>(digit, 10), digit, 10, 421'642},
@@ -76,9 +76,9 @@ BOOST_AUTO_TEST_CASE(gradients_are_of_the_sizes_that_communication_is_measured_w
 }
 
 BOOST_AUTO_TEST_CASE(gradient_sizes_are_those_of_the_layers_within_blocks) {
-  for (auto const& one : zoo()) {
-    auto const sizes = nn::gradient_sizes<float>(one.model);
-    BOOST_TEST(std::accumulate(sizes.begin(), sizes.end(), std::size_t{0}) == one.parameters, one.name);
+  for (auto const& network : zoo()) {
+    auto const sizes = nn::gradient_sizes<float>(network.model);
+    BOOST_TEST(std::accumulate(sizes.begin(), sizes.end(), std::size_t{0}) == network.parameters, network.name);
   }
   // 53 convolutions with a normalisation each, and a dense layer.
   auto const sizes = nn::gradient_sizes<float>(nn::resnet<float>(50, imagenet, 1000));

@@ -73,7 +73,7 @@ struct training_result {
       return result;
     };
     if (world.rank() < hosts) {
-      return run(nn::replica(nn::model<float>(training.model(), nn::replica::attached), training.data.training,
+      return run(nn::replica(nn::model<float>(training.model(), nn::replica::extra_scalars), training.data.training,
                              training.data.test, training.settings, world.rank(), world.size()));
     }
     return run(nn::cuda::replica(nn::device_model{training.model(), numbers, 0}, training.data.training,
@@ -116,10 +116,10 @@ void compare(report& table, std::string const& name, task const& training, doubl
     nn::dataset set{{3, 32, 32}, 10, std::vector<std::uint8_t>(count * 3072), std::vector<std::uint8_t>(count)};
     nn::random_sequence random(seed);
     for (auto& x : set.pixels) {
-      x = static_cast<std::uint8_t>(random.below(256));
+      x = static_cast<std::uint8_t>(random.draw_below(256));
     }
     for (auto& x : set.labels) {
-      x = static_cast<std::uint8_t>(random.below(10));
+      x = static_cast<std::uint8_t>(random.draw_below(10));
     }
     return set;
   };

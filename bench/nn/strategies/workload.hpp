@@ -4,7 +4,7 @@
 #include "inception_v3.hpp"
 #include "layer.hpp"
 #include <tutti/nn/gradient_sizes.hpp>
-#include <tutti/nn/layer_products.hpp>
+#include <tutti/nn/layer_multiply_adds.hpp>
 #include <tutti/nn/zoo/alexnet.hpp>
 #include <tutti/nn/zoo/resnet.hpp>
 #include <tutti/nn/zoo/vgg.hpp>
@@ -42,7 +42,7 @@ namespace detail {
 
 [[nodiscard]] inline std::vector<layer> layers_of(tutti::nn::layer_list<float> const& model) {
   auto const numbers = tutti::nn::gradient_sizes<float>(model);
-  auto const products = tutti::nn::layer_products<float>(model);
+  auto const products = tutti::nn::layer_multiply_adds<float>(model);
   std::vector<layer> all;
   for (std::size_t i = 0; i != numbers.size(); ++i) {
     all.push_back({numbers[i], products[i]});

@@ -13,8 +13,8 @@ namespace tutti::inline v0_1_0::nn {
 template <class T>
 [[nodiscard]] std::size_t count_parameters(layer_list<T> const& layers) {
   std::size_t count = 0;
-  for (auto const& one : layers) {
-    count += one.parameters();
+  for (auto const& layer : layers) {
+    count += layer.parameters();
   }
   return count;
 }
@@ -25,10 +25,10 @@ namespace detail {
 template <class T>
 [[nodiscard]] std::vector<nn::layer<T> const*> learning_parts(layer_list<T> const& layers) {
   std::vector<nn::layer<T> const*> parts;
-  for (auto const& one : layers) {
-    one.list_parts(parts);
+  for (auto const& layer : layers) {
+    layer.list_parts(parts);
   }
-  std::erase_if(parts, [](nn::layer<T> const* one) { return one->parameters() == 0; });
+  std::erase_if(parts, [](nn::layer<T> const* layer) { return layer->parameters() == 0; });
   return parts;
 }
 
@@ -39,8 +39,8 @@ template <class T>
 template <class T>
 [[nodiscard]] std::vector<std::size_t> gradient_sizes(layer_list<T> const& layers) {
   std::vector<std::size_t> sizes;
-  for (layer<T> const* const one : detail::learning_parts(layers)) {
-    sizes.push_back(one->parameters());
+  for (layer<T> const* const layer : detail::learning_parts(layers)) {
+    sizes.push_back(layer->parameters());
   }
   return sizes;
 }

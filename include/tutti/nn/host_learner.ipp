@@ -5,7 +5,7 @@
 #include <tutti/nn/base/gradient_listener.hpp>
 #include <tutti/nn/detail/numbers/accumulator.hpp>
 #include <tutti/nn/extend/learner.hpp>
-#include <tutti/nn/loss/score.hpp>
+#include <tutti/nn/loss/batch_metrics.hpp>
 #include <tutti/nn/loss/softmax_cross_entropy.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/optimizer/make_optimizer.hpp>
@@ -26,16 +26,18 @@ namespace tutti::inline v0_1_0::nn::detail {
 class host_learner final : public learner {
  public:
   /// @pre the model was constructed with two extra scalars, loss and number of correct answers
-  host_learner(model<float> m, settings const& settings);
+  host_learner(model<float> model, settings const& settings);
 
   [[nodiscard]] std::size_t inputs() const override { return model_.inputs(); }
   [[nodiscard]] std::size_t outputs() const override { return model_.outputs(); }
   [[nodiscard]] std::vector<parameter_range> ranges() const override { return model_.ranges(); }
-  [[nodiscard]] std::vector<double> products() const override { return model_.products(); }
+  [[nodiscard]] std::vector<double> multiply_adds() const override { return model_.multiply_adds(); }
   [[nodiscard]] std::span<float> parameters() noexcept override { return model_.parameters(); }
   [[nodiscard]] std::span<float const> parameters() const noexcept override { return model_.parameters(); }
-  [[nodiscard]] std::span<float> message() noexcept override { return model_.message(); }
-  [[nodiscard]] score<float> attached() noexcept override { return {model_.attached()[0], model_.attached()[1]}; }
+  [[nodiscard]] std::span<float> gradient_buffer() noexcept override { return model_.gradient_buffer(); }
+  [[nodiscard]] batch_metrics<float> metrics() noexcept override {
+    return {model_.extra_scalars()[0], model_.extra_scalars()[1]};
+  }
   [[nodiscard]] std::span<float> statistics() noexcept override { return model_.statistics(); }
   [[nodiscard]] std::span<float> optimizer_state() override { return optimizer_->state(); }
   [[nodiscard]] std::span<binned_sum const> sums() const noexcept override { return sums_; }
@@ -45,16 +47,16 @@ class host_learner final : public learner {
   void expect_pieces() override;
 
   void begin() noexcept override;
-  void gradient(image_batch const& images, pass<float> const& how, float scale, bool last,
+  void gradient(image_batch const& images, batch_context<float> const& context, float scale, bool last,
                 gradient_listener& listener) override;
-  void nothing(gradient_listener& listener) override;
+  void clear_gradients(gradient_listener& listener) override;
   void multiply(float factor) noexcept override;
   void update(float rate) override { optimizer_->step(model_.parameters(), model_.gradients(), rate); }
-  [[nodiscard]] score<float> test(image_batch const& images) override;
+  [[nodiscard]] batch_metrics<float> test(image_batch const& images) override;
 
  private:
   /// Accumulates the gradient buffer of a piece that is not the last.
-  void keep();
+  void add_piece();
   /// Adds the earlier pieces to this part of the last piece's gradient buffer, which begins at element `first`; for
   /// reproducible learners adds the part to the accumulators.
   void complete(std::span<float> part, std::size_t first);
@@ -70,19 +72,19 @@ class host_learner final : public learner {
   std::vector<binned_sum> sums_;
 };
 
-TUTTI_DECL host_learner::host_learner(model<float> m, settings const& settings)
-    : model_(std::move(m)),
+TUTTI_DECL host_learner::host_learner(model<float> model, settings const& settings)
+    : model_(std::move(model)),
       optimizer_(make_optimizer(settings, model_.ranges())),
       reproducible_(settings.reproducible),
-      sums_(reproducible_ ? model_.message().size() : 0) {
-  constexpr std::size_t attached = 2;
-  expects(model_.attached().size() == attached, "replica: the model must be made with ", attached,
-          " attached numbers, not ", model_.attached().size(), "; pass replica::attached to its constructor");
+      sums_(reproducible_ ? model_.gradient_buffer().size() : 0) {
+  constexpr std::size_t extra_scalars = 2;
+  expects(model_.extra_scalars().size() == extra_scalars, "replica: the model must be made with ", extra_scalars,
+          " attached numbers, not ", model_.extra_scalars().size(), "; pass replica::extra_scalars to its constructor");
 }
 
 TUTTI_DECL void host_learner::expect_pieces() {
   if (!reproducible_) {
-    pieces_ = accumulator(model_.message().size());
+    pieces_ = accumulator(model_.gradient_buffer().size());
   }
 }
 
@@ -91,45 +93,45 @@ TUTTI_DECL void host_learner::begin() noexcept {
   std::ranges::fill(sums_, binned_sum{});
 }
 
-TUTTI_DECL void host_learner::gradient(image_batch const& images, pass<float> const& how, float scale, bool last,
-                                       gradient_listener& listener) {
+TUTTI_DECL void host_learner::gradient(image_batch const& images, batch_context<float> const& context, float scale,
+                                       bool last, gradient_listener& listener) {
   auto const x = rows_of(images);
-  auto const predictions = model_.forward(x, how);
+  auto const predictions = model_.forward(x, context);
   auto const sum = softmax_cross_entropy::differentiate<float>(predictions, images.labels, scale, model_.derivatives());
-  model_.attached()[0] = sum.loss * scale;
-  model_.attached()[1] = sum.correct * scale;
+  model_.extra_scalars()[0] = sum.loss * scale;
+  model_.extra_scalars()[1] = sum.correct * scale;
   if (!last) {
     model_.backward(x);
-    keep();
+    add_piece();
     return;
   }
   /// Completes each final part of the last piece with the earlier pieces, and passes it to the listener.
   struct last_piece {
-    void completed(float const* gradient) {
+    void on_completion(float const* gradient) {
       auto const first = static_cast<std::size_t>(gradient - message.data());
       owner.complete(message.subspan(first, end - first), first);
       end = first;
-      listener.completed(first);
+      listener.on_completion(first);
     }
 
     host_learner& owner;
     std::span<float> message;
     std::size_t end;  // elements from here on are final
     gradient_listener& listener;
-  } piece{*this, model_.message(), model_.message().size(), listener};
+  } piece{*this, model_.gradient_buffer(), model_.gradient_buffer().size(), listener};
   model_.backward(x, completion<float>(piece));
 }
 
-TUTTI_DECL void host_learner::nothing(gradient_listener& listener) {
-  std::ranges::fill(model_.message(), 0.0F);
-  listener.completed(0);
+TUTTI_DECL void host_learner::clear_gradients(gradient_listener& listener) {
+  std::ranges::fill(model_.gradient_buffer(), 0.0F);
+  listener.on_completion(0);
 }
 
-TUTTI_DECL void host_learner::keep() {
+TUTTI_DECL void host_learner::add_piece() {
   if (reproducible_) {
-    tutti::detail::deposit(std::span<float const>(model_.message()), sums_);
+    tutti::detail::deposit(std::span<float const>(model_.gradient_buffer()), sums_);
   } else {
-    pieces_.add(model_.message());
+    pieces_.add(model_.gradient_buffer());
   }
 }
 
@@ -142,10 +144,10 @@ TUTTI_DECL void host_learner::complete(std::span<float> part, std::size_t first)
 }
 
 TUTTI_DECL void host_learner::multiply(float factor) noexcept {
-  std::ranges::for_each(model_.message(), [factor](float& number) { number *= factor; });
+  std::ranges::for_each(model_.gradient_buffer(), [factor](float& number) { number *= factor; });
 }
 
-TUTTI_DECL score<float> host_learner::test(image_batch const& images) {
+TUTTI_DECL batch_metrics<float> host_learner::test(image_batch const& images) {
   return softmax_cross_entropy::measure<float>(model_.forward(rows_of(images)), images.labels);
 }
 

@@ -8,7 +8,7 @@
 #include <tutti/nn/base/gradient_listener.hpp>
 #include <tutti/nn/base/parameter_range.hpp>
 #include <tutti/nn/base/settings.hpp>
-#include <tutti/nn/base/training_place.hpp>
+#include <tutti/nn/base/training_position.hpp>
 #include <tutti/nn/data/image_source.hpp>
 #include <tutti/nn/data/normalisation.hpp>
 #include <tutti/nn/detail/batches/batch_loader.hpp>
@@ -31,8 +31,8 @@ template <class T>
 class model;
 
 /// One rank's copy of the model, with its optimizer and its part of the data. It knows its rank but does not
-/// communicate: between `gradient` and `update` the caller sums the gradient buffer over all ranks, or `keep_own`
-/// makes it the mean over this rank's own images.
+/// communicate: between `gradient` and `update` the caller sums the gradient buffer over all ranks, or
+/// `rescale_to_local_mean` makes it the mean over this rank's own images.
 ///
 /// Memory: the model's values and the images of one piece of a batch: `micro_batch` samples if that is set, else a
 /// rank's part of a batch. Prefetching doubles the images; reproducible replicas add 16 bytes a parameter.
@@ -40,7 +40,7 @@ class model;
 /// A reproducible replica computes whole micro-batches, which do not depend on the ranks, and adds their gradient
 /// buffers and its test scores in accumulators: the caller sums `sums` and `test_sums` over all ranks.
 ///
-/// A `learner` computes, on the host or on a device. The spans of `parameters`, `message`, `statistics` and
+/// A `learner` computes, on the host or on a device. The spans of `parameters`, `gradient_buffer`, `statistics` and
 /// `optimizer_state` are host memory. They may be written until the replica computes again (`gradient`, `update`,
 /// `test`, `start`), and must be requested again after that. Values that a listener has been told are final are not
 /// written any more, so that their sum may begin.
@@ -48,21 +48,21 @@ class model;
 /// Law: replicas of equal settings and data in which equal values were written take equal steps on equal batches, on
 /// any device, up to rounding; `update` gives the same bits on all.
 ///
-///     tutti::nn::replica mine(tutti::nn::model<float>(layers, tutti::nn::replica::attached), images, tests, settings,
-///                             world.rank(), world.size());
+///     tutti::nn::model<float> model(layers, tutti::nn::replica::extra_scalars);
+///     tutti::nn::replica local(std::move(model), images, tests, settings, world.rank(), world.size());
 class replica {
  public:
   /// The loss and the accuracy of the batch, which travel behind the gradients.
-  static constexpr std::size_t attached = 2;
+  static constexpr std::size_t extra_scalars = 2;
 
   /// Constructs a replica that computes on the host.
-  /// @pre the model fits the data, which outlive this, and was constructed with `attached` extra scalars
+  /// @pre the model fits the data, which outlive this, and was constructed with `extra_scalars` extra scalars
   replica(model<float> model, dataset const& training, dataset const& test, nn::settings const& settings,
           rank_type rank, rank_type size);
 
-  /// Constructs a replica that computes with `computes`.
+  /// Constructs a replica that computes with this learner.
   /// @pre the learner fits the data, which outlive this
-  replica(std::unique_ptr<learner> computes, dataset const& training, dataset const& test, nn::settings const& settings,
+  replica(std::unique_ptr<learner> learner, dataset const& training, dataset const& test, nn::settings const& settings,
           rank_type rank, rank_type size);
 
   // A thread may be reading the order of the samples, whose address survives a move.
@@ -75,7 +75,7 @@ class replica {
   /// The parameters that are learned.
   [[nodiscard]] std::span<float> parameters() { return learner_->parameters(); }
   /// The gradient buffer that `gradient` writes: the gradients and, behind them, the extra scalars.
-  [[nodiscard]] std::span<float> message() { return learner_->message(); }
+  [[nodiscard]] std::span<float> gradient_buffer() { return learner_->gradient_buffer(); }
   /// The parameters that are learned.
   [[nodiscard]] std::span<float const> parameters() const { return std::as_const(*learner_).parameters(); }
   /// The ranges of each layer's parameters.
@@ -121,14 +121,14 @@ class replica {
   [[nodiscard]] rank_type size() const noexcept { return size_; }
 
   /// The position in the training: the next batch, or the end of the epoch.
-  [[nodiscard]] training_place const& place() const noexcept { return place_; }
+  [[nodiscard]] training_position const& position() const noexcept { return position_; }
   /// Continues at `next`, with the current values of parameters, optimizer and statistics.
   /// @pre the training has this position
-  void place(training_place const& next);
+  void position(training_position const& next);
   /// Ends a step: the weights have followed the batch, or need not.
-  void end_step() noexcept { ++place_.batch; }
+  void end_step() noexcept { ++position_.batch; }
   /// Ends an epoch, after its test.
-  void end_epoch() noexcept { place_ = {place_.epoch + 1, 0}; }
+  void end_epoch() noexcept { position_ = {position_.epoch + 1, 0}; }
 
   /// Makes the batches of an epoch. The position in the training does not change.
   void start(std::size_t epoch);
@@ -143,32 +143,32 @@ class replica {
   /// Computes the gradient without a listener.
   std::span<float> gradient(std::size_t b) {
     struct : gradient_listener {
-      void completed(std::size_t /*first*/) override {}
-    } none;
-    return gradient(b, none);
+      void on_completion(std::size_t /*first*/) override {}
+    } no_listener;
+    return gradient(b, no_listener);
   }
 
   /// Turns the gradient buffer from a share of the means over global batch b into the means over this rank's own
   /// images.
   /// @pre this rank has images, and the buffer is as `gradient` left it
-  void keep_own(std::size_t b);
+  void rescale_to_local_mean(std::size_t b);
 
   /// Updates the weights with the gradients in the gradient buffer.
   void update(float rate) { learner_->update(rate); }
 
   /// The loss and accuracy in the gradient buffer.
-  [[nodiscard]] score<float> batch_score() { return learner_->attached(); }
+  [[nodiscard]] batch_metrics<float> metrics() { return learner_->metrics(); }
 
   /// Loss and number of correct answers, summed over this rank's part of the test images.
-  score<float> test() { return test(rank_, size_); }
+  batch_metrics<float> test() { return test(rank_, size_); }
 
-  /// Scores part `which` of the test images, divided into `parts` parts.
-  score<float> test(std::size_t which, std::size_t parts);
+  /// Scores one of `parts` parts of the test images.
+  batch_metrics<float> test(std::size_t part, std::size_t parts);
   /// Reproducible replicas only: the accumulators of the last result of `test`, loss and number of correct answers.
   [[nodiscard]] std::span<binned_sum const> test_sums() const noexcept { return test_.sums(); }
 
  private:
-  [[nodiscard]] normalisation numbers_for(dataset const& training) const;
+  [[nodiscard]] normalisation normalisation_of(dataset const& training) const;
 
   [[nodiscard]] std::span<std::uint32_t const> shard(std::size_t b) const noexcept { return batches_.own(b); }
 
@@ -179,10 +179,10 @@ class replica {
   }
 
   /// The chosen images.
-  [[nodiscard]] image_batch load(std::span<std::uint32_t const> chosen);
+  [[nodiscard]] image_batch load(std::span<std::uint32_t const> samples);
 
-  /// Starts to load the images behind the first `done` samples of this rank's part of batch b.
-  void prepare(std::size_t b, std::size_t done);
+  /// Starts to load the images behind the first `computed_count` samples of this rank's part of batch b.
+  void prepare(std::size_t b, std::size_t computed_count);
 
   std::unique_ptr<learner> learner_;
   nn::settings settings_;
@@ -195,14 +195,14 @@ class replica {
   detail::batch_loader training_;
   detail::test_pass test_;
   std::size_t epoch_ = 0;
-  training_place place_;
+  training_position position_;
   rank_sum<float> sum_;
   std::size_t first_step_ = 0;  // first step of this epoch
   std::size_t statistics_images_ = 0;
 };
 
 /// Makes a learner on the host.
-/// @pre the model was constructed with `replica::attached` extra scalars
+/// @pre the model was constructed with `replica::extra_scalars` extra scalars
 [[nodiscard]] TUTTI_DECL std::unique_ptr<learner> make_learner(model<float> model, settings const& settings);
 
 }  // namespace tutti::nn

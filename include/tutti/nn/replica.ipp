@@ -17,9 +17,9 @@ TUTTI_DECL replica::replica(model<float> model, dataset const& training, dataset
                             nn::settings const& settings, rank_type rank, rank_type size)
     : replica(make_learner(std::move(model), settings), training, test, settings, rank, size) {}
 
-TUTTI_DECL replica::replica(std::unique_ptr<learner> computes, dataset const& training, dataset const& test,
+TUTTI_DECL replica::replica(std::unique_ptr<learner> learner, dataset const& training, dataset const& test,
                             nn::settings const& settings, rank_type rank, rank_type size)
-    : learner_(std::move(computes)),
+    : learner_(std::move(learner)),
       settings_(settings),
       rank_(rank),
       size_(size),
@@ -28,10 +28,10 @@ TUTTI_DECL replica::replica(std::unique_ptr<learner> computes, dataset const& tr
       shard_(batches_.most(plan_)),
       piece_(settings.micro_batch == 0 || !learner_->reads_images() ? shard_
                                                                     : (std::min)(settings.micro_batch, shard_)),
-      training_(image_source(training, numbers_for(training), settings.augmentation, settings.seed),
+      training_(image_source(training, normalisation_of(training), settings.augmentation, settings.seed),
                 learner_->reads_images() ? piece_ : 1,
                 settings.prefetch ? detail::loading::ahead : detail::loading::when_asked),
-      test_(image_source(test, numbers_for(training)),
+      test_(image_source(test, normalisation_of(training)),
             !learner_->reads_images()   ? 1
             : settings.micro_batch == 0 ? 256
                                         : std::min<std::size_t>(256, settings.micro_batch),
@@ -82,10 +82,10 @@ TUTTI_DECL void replica::set_rank(rank_type rank, rank_type size) {
   }
 }
 
-TUTTI_DECL void replica::place(training_place const& next) {
+TUTTI_DECL void replica::position(training_position const& next) {
   expects(next.epoch < settings_.epochs ? next.batch <= plan_.batches(next.epoch) : next.batch == 0, "replica: batch ",
           next.batch, " of epoch ", next.epoch, " is not in a training of ", settings_.epochs, " epochs");
-  place_ = next;
+  position_ = next;
 }
 
 TUTTI_DECL void replica::start(std::size_t epoch) {
@@ -100,48 +100,48 @@ TUTTI_DECL std::span<float> replica::gradient(std::size_t b, gradient_listener& 
   float const scale = 1.0F / static_cast<float>(batches_.size(b));
   learner_->begin();
   if (samples == 0) {
-    learner_->nothing(listener);
+    learner_->clear_gradients(listener);
   }
-  for (std::size_t done = 0; done != samples;) {
-    auto const chosen = piece(b, done);
-    auto const images = load(chosen);
-    std::size_t const before = batches_.before(b) + done;
-    done += chosen.size();
-    prepare(b, done);
-    learner_->gradient(images, {true, first_step_ + b, before, sum_}, scale, done == samples, listener);
+  for (std::size_t computed_count = 0; computed_count != samples;) {
+    auto const piece_samples = piece(b, computed_count);
+    auto const images = load(piece_samples);
+    std::size_t const first_row = batches_.before(b) + computed_count;
+    computed_count += piece_samples.size();
+    prepare(b, computed_count);
+    learner_->gradient(images, {true, first_step_ + b, first_row, sum_}, scale, computed_count == samples, listener);
   }
   statistics_images_ += learner_->reads_images() ? samples : 0;
-  return listener.is_on_device() ? std::span<float>() : learner_->message();
+  return listener.is_on_device() ? std::span<float>() : learner_->gradient_buffer();
 }
 
-TUTTI_DECL void replica::keep_own(std::size_t b) {
+TUTTI_DECL void replica::rescale_to_local_mean(std::size_t b) {
   learner_->multiply(static_cast<float>(batch_size(b)) / static_cast<float>(shard_size(b)));
 }
 
-TUTTI_DECL normalisation replica::numbers_for(dataset const& training) const {
+TUTTI_DECL normalisation replica::normalisation_of(dataset const& training) const {
   return settings_.standardise ? to_standard_scores(training) : to_unit_interval(training.shape.channels);
 }
 
-TUTTI_DECL image_batch replica::load(std::span<std::uint32_t const> chosen) {
+TUTTI_DECL image_batch replica::load(std::span<std::uint32_t const> piece_samples) {
   if (learner_->reads_images()) {
-    return training_.load(chosen, epoch_);
+    return training_.load(piece_samples, epoch_);
   }
-  return {{}, std::span(training_.set().labels).first(chosen.size())};
+  return {{}, std::span(training_.set().labels).first(piece_samples.size())};
 }
 
-TUTTI_DECL void replica::prepare(std::size_t b, std::size_t done) {
+TUTTI_DECL void replica::prepare(std::size_t b, std::size_t computed_count) {
   if (!learner_->reads_images()) {
     return;
   }
-  if (done != shard(b).size()) {
-    training_.prepare(piece(b, done), epoch_);
+  if (computed_count != shard(b).size()) {
+    training_.prepare(piece(b, computed_count), epoch_);
   } else if (b + 1 != batches()) {
     training_.prepare(piece(b + 1, 0), epoch_);
   }
 }
 
-TUTTI_DECL score<float> replica::test(std::size_t which, std::size_t parts) {
-  return learner_->reads_images() ? test_.run(*learner_, which, parts) : score<float>{};
+TUTTI_DECL batch_metrics<float> replica::test(std::size_t part, std::size_t parts) {
+  return learner_->reads_images() ? test_.run(*learner_, part, parts) : batch_metrics<float>{};
 }
 
 }  // namespace tutti::nn

@@ -14,7 +14,7 @@
 namespace tutti::inline v0_1_0::nn {
 
 /// Watches a training. `step` is called after every step to which this rank contributed images, or whose loss is that
-/// of all ranks; `epoch` after every test. The optional `stepped(model)` is called on every rank after every step,
+/// of all ranks; `epoch` after every test. The optional `after_step(model)` is called on every rank after every step,
 /// with images or without, so it may be collective.
 template <class O>
 concept observer = requires(O& o, step_result const& step, epoch_result const& epoch, replica const& model) {
@@ -28,15 +28,15 @@ namespace detail {
 /// a variable.
 template <class Observer>
 constexpr void expect_observer() {
-  using given = std::remove_reference_t<Observer>;
-  using variable = std::remove_const_t<given>;
+  using type = std::remove_reference_t<Observer>;
+  using variable = std::remove_const_t<type>;
   static_assert(
       requires(variable& o, step_result const& step, replica const& model) { o.step(step, model); },
       "this observer lacks: void step(tutti::nn::step_result const&, tutti::nn::replica const& model)");
   static_assert(
       requires(variable& o, epoch_result const& epoch) { o.epoch(epoch); },
       "this observer lacks: void epoch(tutti::nn::epoch_result const&)");
-  static_assert(observer<given> || !observer<variable>,
+  static_assert(observer<type> || !observer<variable>,
                 "this observer is const, and its members are not: give one that is not const");
   static_assert(std::is_lvalue_reference_v<Observer> || !observer<variable>,
                 "this observer is a temporary, which is gone with all that it saw: give a variable");
@@ -45,8 +45,8 @@ constexpr void expect_observer() {
 /// Compiles for strategies that are variables; otherwise the first error names the defect.
 template <class Strategy>
 constexpr void expect_variable() {
-  using given = std::remove_reference_t<Strategy>;
-  static_assert(!std::is_const_v<given>, "this strategy is const, and its members are not: give one that is not const");
+  using type = std::remove_reference_t<Strategy>;
+  static_assert(!std::is_const_v<type>, "this strategy is const, and its members are not: give one that is not const");
   static_assert(std::is_lvalue_reference_v<Strategy>, "this strategy is a temporary: give a variable");
 }
 
@@ -73,38 +73,38 @@ class observers {
   observers& operator=(observers const&) = delete;
   virtual ~observers() = default;
 
-  /// @param scored true if this rank contributed to the step's loss
-  virtual void step(step_result const& done, replica const& model, bool scored) = 0;
-  virtual void epoch(epoch_result const& done) = 0;
+  /// @param has_metrics true if this rank contributed to the step's loss
+  virtual void step(step_result const& result, replica const& model, bool has_metrics) = 0;
+  virtual void epoch(epoch_result const& result) = 0;
 };
 
 template <class... Observers>
 class observers_of final : public observers {
  public:
-  explicit observers_of(Observers&... each) noexcept : each_(each...) {}
+  explicit observers_of(Observers&... references) noexcept : observers_(references...) {}
 
-  void step(step_result const& done, replica const& model, bool scored) override {
-    std::apply([&](auto&... all) { (tell(all, done, model, scored), ...); }, each_);
+  void step(step_result const& result, replica const& model, bool has_metrics) override {
+    std::apply([&](auto&... observer) { (notify(observer, result, model, has_metrics), ...); }, observers_);
   }
-  void epoch(epoch_result const& done) override {
-    std::apply([&](auto&... all) { (all.epoch(done), ...); }, each_);
+  void epoch(epoch_result const& result) override {
+    std::apply([&](auto&... observer) { (observer.epoch(result), ...); }, observers_);
   }
 
  private:
   template <class Observer>
-  static void tell(Observer& to, step_result const& done, replica const& model, bool scored) {
-    if (scored) {
-      to.step(done, model);
+  static void notify(Observer& observer, step_result const& result, replica const& model, bool has_metrics) {
+    if (has_metrics) {
+      observer.step(result, model);
     }
-    if constexpr (requires { to.stepped(model); }) {
-      to.stepped(model);
+    if constexpr (requires { observer.after_step(model); }) {
+      observer.after_step(model);
     }
   }
 
-  std::tuple<Observers&...> each_;
+  std::tuple<Observers&...> observers_;
 };
 
-TUTTI_DECL void train(replica& model, nn::strategy& ranks, observers& told);
+TUTTI_DECL void train(replica& model, nn::strategy& ranks, observers& observer_list);
 
 }  // namespace detail
 
@@ -115,7 +115,7 @@ TUTTI_DECL void train(replica& model, nn::strategy& ranks, observers& told);
 /// One step, in order:
 /// 1. `strategy::begin` receives the gradient buffer.
 /// 2. `replica::gradient` runs forward, the loss and backward on the rank's images, and passes final parts of the
-///    buffer to `strategy::completed`.
+///    buffer to `strategy::on_completion`.
 /// 3. `strategy::step` completes the exchange, and calls `update`, in which the optimizer updates the weights.
 /// 4. The observers are called.
 ///
@@ -126,15 +126,16 @@ TUTTI_DECL void train(replica& model, nn::strategy& ranks, observers& told);
 /// If replicas differ between steps, the test of an epoch uses the averaged weights; then ranks continue with
 /// their own. After the last epoch they keep the average.
 ///
-/// Cost: one `share` of the weights at the beginning, the strategy's cost in each step, one `unite` (weight
-/// averaging) and one small `sum` per epoch for the test and the times. Layers with statistics add one per epoch, and
-/// two per layer and step if these are synchronised over ranks. No allocation within a step except in observers.
+/// Cost: one `broadcast` of the weights at the beginning, the strategy's cost in each step, one `average_weights`
+/// (weight averaging) and one small `sum` per epoch for the test and the times. Layers with statistics add one per
+/// epoch, and two per layer and step if these are synchronised over ranks. No allocation within a step except in
+/// observers.
 /// @pre synchronised statistics only where replicas stay equal
 /// @throws divergence_error if the loss is not finite; exceptions of the strategy
 template <observer... Observers>
 void train(replica& model, strategy& ranks, Observers&... observers) {
-  detail::observers_of<Observers...> told(observers...);
-  detail::train(model, ranks, told);
+  detail::observers_of<Observers...> observer_list(observers...);
+  detail::train(model, ranks, observer_list);
 }
 
 /// Does not compile: the first line of the error says what is wrong with the strategy or an observer.

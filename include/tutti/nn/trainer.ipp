@@ -24,13 +24,13 @@ class replica_step final : public training_step {
       : model_(model), batch_(batch), samples_(samples), rate_(rate) {}
 
   [[nodiscard]] std::span<float> parameters() override { return model_.parameters(); }
-  [[nodiscard]] std::span<float> message() override { return model_.message(); }
+  [[nodiscard]] std::span<float> gradient_buffer() override { return model_.gradient_buffer(); }
   [[nodiscard]] std::size_t samples() const noexcept override { return samples_; }
   [[nodiscard]] float learning_rate() const noexcept override { return rate_; }
   void update() override { model_.update(rate_); }
-  void update_alone() override {
+  void update_local() override {
     if (samples_ != 0) {
-      model_.keep_own(batch_);
+      model_.rescale_to_local_mean(batch_);
       model_.update(rate_);
     }
   }
@@ -51,19 +51,19 @@ inline void expect_finite(float loss, char const* unit, std::size_t number) {
 }
 
 /// This rank's share of the test scores. The scores of a reproducible replica are all on the first rank.
-[[nodiscard]] inline score<float> tested(replica& model, nn::strategy& ranks) {
+[[nodiscard]] inline batch_metrics<float> local_test_metrics(replica& model, nn::strategy& ranks) {
   auto result = model.test();
   if (model.settings().reproducible) {
     std::array<float, 2> numbers;
     ranks.sum_accumulators(model.test_sums(), numbers);
-    result = ranks.rank() == 0 ? score<float>{numbers[0], numbers[1]} : score<float>{};
+    result = ranks.rank() == 0 ? batch_metrics<float>{numbers[0], numbers[1]} : batch_metrics<float>{};
   }
   return result;
 }
 
 /// Replaces the statistics by their mean over ranks, weighted by the images that each rank has trained on since the
 /// last epoch. A rank without images still has the previous mean and weighs nothing.
-inline void unite_statistics(replica& model, nn::strategy& ranks) {
+inline void average_statistics(replica& model, nn::strategy& ranks) {
   auto const statistics = model.statistics();
   if (statistics.empty()) {
     return;
@@ -73,9 +73,9 @@ inline void unite_statistics(replica& model, nn::strategy& ranks) {
   std::ranges::transform(statistics, sums.begin(), [&](float value) { return images > 0 ? images * value : 0.0F; });
   sums.push_back(images);
   ranks.sum(sums);
-  if (float const all = sums.back(); all > 0) {
+  if (float const total_images = sums.back(); total_images > 0) {
     std::ranges::transform(std::span(sums).first(statistics.size()), statistics.begin(),
-                           [&](float sum) { return sum / all; });
+                           [&](float sum) { return sum / total_images; });
   }
 }
 
@@ -83,7 +83,7 @@ inline void unite_statistics(replica& model, nn::strategy& ranks) {
 inline void begin_step(replica& model, nn::strategy& ranks) {
   auto const* const on_device = model.on_device();
   if (on_device == nullptr || !ranks.begin_on_device(*on_device)) {
-    ranks.begin(model.message());
+    ranks.begin(model.gradient_buffer());
   }
 }
 
@@ -104,64 +104,65 @@ inline void expect_fit(settings const& settings, nn::strategy const& ranks) {
   expects(ranks.momentum() == (settings.momentum_corrected ? settings.momentum : 0),
           "train: the strategy has a momentum of ", ranks.momentum(), ", and the settings one of ",
           settings.momentum_corrected ? settings.momentum : 0,
-          " before the sum; give feedback(correction_of(settings)) to compressed(gathered), or set momentum_corrected "
+          " before the sum; give feedback(correction_of(settings)) to compressed_synchronous(sparse_sum), or set "
+          "momentum_corrected "
           "to false for another strategy");
-  expects(ranks.equal() || !settings.synchronised_statistics,
+  expects(ranks.has_equal_weights() || !settings.synchronised_statistics,
           "train: synchronised_statistics needs equal weights on all ranks; choose a synchronous strategy, or set it "
           "to false");
 }
 
 /// Calls the observers after a step.
 /// @throws divergence_error
-inline void tell_of_step(observers& told, replica& model, training_place const& at, replica_step const& step,
-                         score_of whose, stopwatch& timed) {
-  auto const batch = model.batch_score();
-  bool const of_all = whose == score_of::all_ranks;
-  if (of_all) {
+inline void notify_observers(observers& observer_list, replica& model, training_position const& at,
+                             replica_step const& step, metrics_scope scope, stopwatch& watch) {
+  auto const batch = model.metrics();
+  bool const is_of_all_ranks = scope == metrics_scope::all_ranks;
+  if (is_of_all_ranks) {
     expect_finite(batch.loss, "step", model.plan().steps_before(at.epoch) + at.batch);
   }
-  told.step({at.epoch, at.batch, model.batch_size(at.batch), batch.loss, batch.correct, timed.now(),
-             step.learning_rate(), 0, 0},
-            model, step.samples() != 0 || of_all);
-  timed.end_step(step.samples(), batch.loss);
+  observer_list.step({at.epoch, at.batch, model.batch_size(at.batch), batch.loss, batch.correct, watch.now(),
+                      step.learning_rate(), 0, 0},
+                     model, step.samples() != 0 || is_of_all_ranks);
+  watch.end_step(step.samples(), batch.loss);
 }
 
-TUTTI_DECL void train(replica& model, nn::strategy& ranks, observers& told) {
+TUTTI_DECL void train(replica& model, nn::strategy& ranks, observers& observer_list) {
   settings const& settings = model.settings();
   expect_fit(settings, ranks);
   any_schedule const rates(settings);
-  if (model.place() == training_place{}) {
-    ranks.share(model.parameters());
+  if (model.position() == training_position{}) {
+    ranks.broadcast(model.parameters());
   }
   if (settings.synchronised_statistics) {
     model.synchronise(rank_sum<float>(ranks));
   }
-  stopwatch timed(ranks, model.plan().batches(0));  // the first epoch has the most batches
-  for (std::size_t epoch = model.place().epoch; epoch != settings.epochs; ++epoch) {
-    timed.begin_epoch();
+  stopwatch watch(ranks, model.plan().batches(0));  // the first epoch has the most batches
+  for (std::size_t epoch = model.position().epoch; epoch != settings.epochs; ++epoch) {
+    watch.begin_epoch();
     model.start(epoch);
-    for (std::size_t b = model.place().batch; b != model.batches(); ++b) {
-      bool const takes_part = ranks.takes_part();
-      if (takes_part) {
-        begin_step(model, timed);
-        model.gradient(b, timed);
+    for (std::size_t b = model.position().batch; b != model.batches(); ++b) {
+      bool const participates = ranks.participates();
+      if (participates) {
+        begin_step(model, watch);
+        model.gradient(b, watch);
       }
-      replica_step step(model, b, takes_part ? model.shard_size(b) : 0, rates.rate(moment_of(model, epoch, b)));
-      score_of const whose = timed.step(step);
+      replica_step step(model, b, participates ? model.shard_size(b) : 0, rates.rate(moment_of(model, epoch, b)));
+      metrics_scope const scope = watch.step(step);
       model.end_step();
-      tell_of_step(told, model, {epoch, b}, step, whose, timed);
+      notify_observers(observer_list, model, {epoch, b}, step, scope, watch);
     }
-    unite_statistics(model, ranks);
-    ranks.unite(model.parameters());  // ranks with less work wait here for the others
-    timed.end_training();
-    auto const result = timed.end_epoch(epoch, tested(model, ranks), model.test_size());
+    average_statistics(model, ranks);
+    ranks.average_weights(model.parameters());  // ranks with less work wait here for the others
+    watch.end_training();
+    auto const result = watch.end_epoch(epoch, local_test_metrics(model, ranks), model.test_size());
     expect_finite(static_cast<float>(result.training_loss), "epoch", epoch + 1);
     model.end_epoch();
     model.statistics_images(0);  // must follow unite_statistics: survivors of a lost rank may repeat the mean
     if (epoch + 1 != settings.epochs) {
-      ranks.resume(model.parameters());
+      ranks.restore_weights(model.parameters());
     }
-    told.epoch(result);
+    observer_list.epoch(result);
   }
 }
 

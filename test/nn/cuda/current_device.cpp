@@ -184,7 +184,7 @@ using nn::detail::runtime::memory_and_order;
 struct sums : nn::any_device_sums<tutti::cuda::stream> {
   [[nodiscard]] tutti::rank_type rank() const override { return 0; }
   [[nodiscard]] tutti::rank_type size() const override { return 2; }
-  void share(std::span<float> /*numbers*/) override {}
+  void broadcast(std::span<float> /*numbers*/) override {}
   void sum(std::span<float> /*numbers*/) override {}
   void enqueue(tutti::device_span<float> /*numbers*/, tutti::cuda::stream& stream) override {
     device = stream.native()->device;
@@ -255,6 +255,6 @@ BOOST_AUTO_TEST_CASE(messages_are_summed_on_their_device) {
   std::array<float, 3> message{};
   BOOST_TEST(strategy.begin_on_device(
       nn::device_message<tutti::cuda::stream>({message.data(), message.size()}, sum_stream, buffer_owner)));
-  strategy.enqueued(0);
+  strategy.on_enqueue(0);
   BOOST_TEST(device_sums.device == 1);
 }

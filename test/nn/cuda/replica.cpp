@@ -57,8 +57,8 @@ namespace nn = tutti::nn;
            return run(nn::cuda::replica(nn::device_model{std::move(layers), numbers, 0}, data.training, data.test,
                                         settings, world.rank(), world.size()));
          }
-         return run(nn::replica(nn::model<float>(std::move(layers), nn::replica::attached), data.training, data.test,
-                                settings, world.rank(), world.size()));
+         return run(nn::replica(nn::model<float>(std::move(layers), nn::replica::extra_scalars), data.training,
+                                data.test, settings, world.rank(), world.size()));
        })) {
     weights_by_rank.push_back(std::move(result.value()));
   }

@@ -67,7 +67,7 @@ nn::data_pair const& data() {
 nn::replica replica(rank_type rank, rank_type size, nn::settings const& s) {
   nn::set_threads(1);
   return nn::replica(
-      nn::model<float>(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu), nn::replica::attached),
+      nn::model<float>(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu), nn::replica::extra_scalars),
       data().training, data().test, s, rank, size);
 }
 
@@ -570,7 +570,7 @@ BOOST_AUTO_TEST_CASE(weights_are_those_of_a_sequential_simulation_and_a_working_
         gradients[key] = gradient_of(me, step, key);
       }
       servers.begin(gradients, 1 + 2 * me, 4);
-      servers.completed(11);
+      servers.on_completion(11);
       servers.finish(weights);
     }
     if (weights != expected) {
@@ -788,8 +788,8 @@ BOOST_AUTO_TEST_CASE(batch_normalisation_on_workers_without_images_is_refused) {
     nn::layer_list<float> layers;
     layers.push_back(nn::batch_norm<float>(nn::image_shape{1, 28, 28}));
     layers.push_back(nn::dense<float, nn::identity>(784, 10));
-    nn::replica model(nn::model<float>(std::move(layers), nn::replica::attached), data().training, data().test, s, 0,
-                      4);
+    nn::replica model(nn::model<float>(std::move(layers), nn::replica::extra_scalars), data().training, data().test, s,
+                      0, 4);
     (void)ps::train(world, ps::roles(5, 1), model, {}, {}, ps::full_speed{});
   });
   for (auto const& one : ended.results) {

@@ -10,10 +10,10 @@ struct own : tutti::nn::layer<float> {
   [[nodiscard]] std::unique_ptr<layer> clone() const override { return std::make_unique<own>(*this); }
   [[nodiscard]] std::size_t inputs() const override { return 1; }
   [[nodiscard]] std::size_t outputs() const override { return 1; }
-  void forward(tutti::nn::pass<float> const&, tutti::nn::matrix_view<float const> const&,
+  void forward(tutti::nn::batch_context<float> const&, tutti::nn::matrix_view<float const> const&,
                tutti::nn::matrix_view<float>) override {}
 #ifndef MISTAKE
-  void backward(tutti::nn::pass<float> const&, tutti::nn::matrix_view<float const> const&,
+  void backward(tutti::nn::batch_context<float> const&, tutti::nn::matrix_view<float const> const&,
                 tutti::nn::matrix_view<float> const&, tutti::nn::matrix_view<float>,
                 tutti::nn::matrix_view<float>) override {}
 #endif

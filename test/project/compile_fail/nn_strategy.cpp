@@ -10,12 +10,12 @@
 struct own : tutti::nn::strategy {
   [[nodiscard]] tutti::rank_type rank() const override { return 0; }
   [[nodiscard]] tutti::rank_type size() const override { return 1; }
-  void share(std::span<float>) override {}
+  void broadcast(std::span<float>) override {}
   void sum(std::span<float>) override {}
 #ifndef MISTAKE
-  tutti::nn::score_of step(tutti::nn::training_step& step) override {
+  tutti::nn::metrics_scope step(tutti::nn::training_step& step) override {
     step.update();
-    return tutti::nn::score_of::all_ranks;
+    return tutti::nn::metrics_scope::all_ranks;
   }
 #endif
 };

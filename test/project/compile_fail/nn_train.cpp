@@ -26,7 +26,7 @@ struct watching_as_const {
   void epoch(tutti::nn::epoch_result const&) const {}
 };
 struct own : tutti::nn::local_only {
-  void unite(std::span<float> /*weights*/) override {}
+  void average_weights(std::span<float> /*weights*/) override {}
 };
 struct options {
   int epochs = 0;

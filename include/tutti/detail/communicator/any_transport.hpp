@@ -43,16 +43,20 @@ struct transport_calls {
         .arm = [](void* object) { return static_cast<transport_type*>(object)->arm(); },
         .disarm = [](void* object) { static_cast<transport_type*>(object)->disarm(); }};
     if constexpr (waits_for_work<transport_type>) {
-      calls.rest = [](void* object, duration limit) { static_cast<transport_type*>(object)->wait_for_work(limit); };
+      calls.wait_for_work = [](void* object, duration limit) {
+        static_cast<transport_type*>(object)->wait_for_work(limit);
+      };
     }
     if constexpr (reports_waits<transport_type>) {
-      calls.ask = [](void* object, rank_type peer) { return static_cast<transport_type*>(object)->query_wait(peer); };
-      calls.said = [](void const* object, rank_type r, std::uint32_t lane) {
+      calls.query_wait = [](void* object, rank_type peer) {
+        return static_cast<transport_type*>(object)->query_wait(peer);
+      };
+      calls.reported_wait = [](void const* object, rank_type r, std::uint32_t lane) {
         return static_cast<transport_type const*>(object)->reported_wait(r, lane);
       };
     }
     if constexpr (reports_aggregators<transport_type>) {
-      calls.waits_for = [](void const* object) {
+      calls.report_aggregator = [](void const* object) {
         return static_cast<transport_type const*>(object)->report_aggregator();
       };
     }
@@ -62,7 +66,7 @@ struct transport_calls {
       };
     }
     if constexpr (announces_departure<transport_type>) {
-      calls.excuse = [](void* object, tutti::fault const& cause) {
+      calls.announce_departure = [](void* object, tutti::fault const& cause) {
         static_cast<transport_type*>(object)->announce_departure(cause);
       };
     }

@@ -111,7 +111,7 @@ TUTTI_DECL void rank_state::probe() {
   transport.probe();
   operations.publish_wait();
   if (progress_list* const other_entries = progress_list::current_unless_only(*this)) [[unlikely]] {
-    other_entries->probe(*this);
+    other_entries->look(*this);
   }
 }
 
@@ -190,7 +190,7 @@ TUTTI_DECL void rank_state::append_circle(std::string& text, std::uint64_t circl
 /// "; the device at 10.0.0.9:7171 waits for rank 2 (...), rank 3 (...)", if an in-network aggregator
 /// waits for the culprit and others.
 TUTTI_DECL void rank_state::append_others_missing(std::string& text, rank_type culprit) const {
-  aggregator_report const helper = transport.waits_for();
+  aggregator_report const helper = transport.report_aggregator();
   bool has_culprit = false;
   for (rank_type const r : helper.missing) {
     has_culprit = has_culprit || r == culprit;

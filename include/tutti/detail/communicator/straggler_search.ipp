@@ -59,7 +59,7 @@ TUTTI_DECL wait_report straggler_search::current_wait(rank_type rank) const {
     if (!report.is_fresh || !(is_awaited || report.blocks_program)) {
       continue;
     }
-    wait.fresh = true;
+    wait.is_fresh = true;
     if (report.peer < size_ && is_awaited) {
       return report;
     }

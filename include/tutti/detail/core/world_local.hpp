@@ -17,7 +17,7 @@ class world_local {
   /// Begins a world, unless this object belongs to one.
   void begin_world() {
     if (state_.get() == nullptr) {
-      state_ = counted(new shared_state);
+      state_ = intrusive_pointer(new shared_state);
     }
   }
 
@@ -43,8 +43,8 @@ class world_local {
         end.load(std::memory_order_relaxed)(v);
       }
     }
-    void hold() noexcept { holders.fetch_add(1, std::memory_order_relaxed); }
-    void let_go() noexcept {
+    void add_reference() noexcept { holders.fetch_add(1, std::memory_order_relaxed); }
+    void drop_reference() noexcept {
       if (holders.fetch_sub(1, std::memory_order_acq_rel) == 1) {
         delete this;
       }

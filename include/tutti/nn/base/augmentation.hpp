@@ -19,8 +19,8 @@ namespace tutti::inline v0_1_0::nn {
 /// order and thread.
 template <class A>
 concept augmentation = requires(A const& a, std::span<std::uint8_t const> image, image_shape const& shape,
-                                random_sequence random, std::span<std::uint8_t> changed) {
-  { a(image, shape, random, changed) } -> std::same_as<void>;
+                                random_sequence random, std::span<std::uint8_t> output) {
+  { a(image, shape, random, output) } -> std::same_as<void>;
 };
 
 /// Pads an image with `padding` black pixels on each side, cuts a piece of the original size out of it at a random
@@ -33,25 +33,27 @@ struct crop_and_flip {
   /// Cost: one pass over the image.
   /// @pre image and changed are different and have shape.size() bytes each
   void operator()(std::span<std::uint8_t const> image, image_shape const& shape, random_sequence random,
-                  std::span<std::uint8_t> changed) const {
-    expects(image.size() == shape.size() && changed.size() == shape.size(), "crop_and_flip: images of this shape have ",
-            shape.size(), " bytes, not ", image.size(), " and ", changed.size());
-    std::uint32_t const down = random.below(2 * padding + 1);
-    std::uint32_t const right = random.below(2 * padding + 1);
-    bool const flipped = flips && random.chance(50);
-    // The columns that the piece shares with the image: `count`, from `to` in the piece, from `from` in the image.
-    std::size_t const to = std::min<std::size_t>(right < padding ? padding - right : 0, shape.columns);
-    std::size_t const from = std::min<std::size_t>(right < padding ? 0 : right - padding, shape.columns);
-    std::size_t const count = shape.columns - (std::max)(to, from);
+                  std::span<std::uint8_t> output) const {
+    expects(image.size() == shape.size() && output.size() == shape.size(), "crop_and_flip: images of this shape have ",
+            shape.size(), " bytes, not ", image.size(), " and ", output.size());
+    std::uint32_t const down = random.draw_below(2 * padding + 1);
+    std::uint32_t const right = random.draw_below(2 * padding + 1);
+    bool const is_flipped = flips && random.chance(50);
+    // The columns that the piece shares with the image: `count`, from `piece_column` in the piece, from `image_column`
+    // in the image.
+    std::size_t const piece_column = std::min<std::size_t>(right < padding ? padding - right : 0, shape.columns);
+    std::size_t const image_column = std::min<std::size_t>(right < padding ? 0 : right - padding, shape.columns);
+    std::size_t const count = shape.columns - (std::max)(piece_column, image_column);
     for (std::size_t line = 0; line != shape.channels * shape.rows; ++line) {
-      auto const row = changed.subspan(line * shape.columns, shape.columns);
-      std::size_t const padded = line % shape.rows + down;  // row of the padded image
+      auto const row = output.subspan(line * shape.columns, shape.columns);
+      std::size_t const padded_row = line % shape.rows + down;  // row of the padded image
       std::ranges::fill(row, std::uint8_t{0});
-      if (padded >= padding && padded - padding < shape.rows) {
-        std::size_t const source = line / shape.rows * shape.rows + padded - padding;
-        std::ranges::copy(image.subspan(source * shape.columns + from, count), row.begin() + static_cast<long>(to));
+      if (padded_row >= padding && padded_row - padding < shape.rows) {
+        std::size_t const source = line / shape.rows * shape.rows + padded_row - padding;
+        std::ranges::copy(image.subspan(source * shape.columns + image_column, count),
+                          row.begin() + static_cast<long>(piece_column));
       }
-      if (flipped) {
+      if (is_flipped) {
         std::ranges::reverse(row);
       }
     }

@@ -18,14 +18,14 @@ class gradient_listener {
 
   /// Announces that the gradient buffer is final from element `first` to its end. Called repeatedly, with a growing
   /// part, at last with all of it. Must not block.
-  virtual void completed(std::size_t first) = 0;
+  virtual void on_completion(std::size_t first) = 0;
 
-  /// True if the gradient buffer stays on the device that computes it. Then `enqueued` is called instead of
-  /// `completed`.
+  /// True if the gradient buffer stays on the device that computes it. Then `on_enqueue` is called instead of
+  /// `on_completion`.
   [[nodiscard]] virtual bool is_on_device() const noexcept { return false; }
   /// Announces that the work enqueued in the device's stream completes the device's gradient buffer from element
   /// `first` to its end.
-  virtual void enqueued(std::size_t /*first*/) {}
+  virtual void on_enqueue(std::size_t /*first*/) {}
 };
 
 }  // namespace tutti::nn

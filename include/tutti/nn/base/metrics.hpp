@@ -22,14 +22,14 @@ struct rank_time {
 struct step_result {
   /// The number of the epoch.
   std::size_t epoch = 0;
-  std::size_t batch = 0;   ///< index within the epoch
-  std::size_t images = 0;  ///< images of this batch, over all ranks
-  float loss = 0;          ///< mean loss
-  float accuracy = 0;      ///< accuracy, 0 to 1
-  double seconds = 0;      ///< time since the training began
-  float rate = 0;          ///< learning rate of the step
-  double sent = 0;         ///< bytes sent by this rank since the training began; 0 if they are not counted
-  double received = 0;     ///< bytes received by this rank since the training began; 0 if they are not counted
+  std::size_t batch = 0;      ///< index within the epoch
+  std::size_t images = 0;     ///< images of this batch, over all ranks
+  float loss = 0;             ///< mean loss
+  float accuracy = 0;         ///< accuracy, 0 to 1
+  double seconds = 0;         ///< time since the training began
+  float rate = 0;             ///< learning rate of the step
+  double bytes_sent = 0;      ///< bytes sent by this rank since the training began; 0 if they are not counted
+  double bytes_received = 0;  ///< bytes received by this rank since the training began; 0 if they are not counted
 };
 
 /// The report of an epoch.
@@ -53,9 +53,9 @@ struct epoch_result {
 
 /// The report of a fault: ranks were lost, and the others continued.
 struct fault_result {
-  double seconds = 0;      ///< time between the beginning of the training and its continuation
-  std::size_t before = 0;  ///< number of ranks before the fault
-  std::size_t ranks = 0;   ///< number of ranks that continued
+  double seconds = 0;            ///< time between the beginning of the training and its continuation
+  std::size_t ranks_before = 0;  ///< number of ranks before the fault
+  std::size_t ranks = 0;         ///< number of ranks that continued
 };
 
 /// An observer that keeps all reports of a training.
@@ -66,21 +66,21 @@ struct history {
 
   /// Records a step.
   template <class Replica>
-  void step(step_result const& done, Replica const&) {
-    steps.push_back(done);
+  void step(step_result const& result, Replica const&) {
+    steps.push_back(result);
   }
   /// Records an epoch.
-  void epoch(epoch_result const& done) { epochs.push_back(done); }
+  void epoch(epoch_result const& result) { epochs.push_back(result); }
 
   /// The times of each rank, over all epochs with as many ranks as the last one.
   [[nodiscard]] std::vector<rank_time> time() const {
     std::vector<rank_time> sum(epochs.empty() ? 0 : epochs.back().ranks.size());
-    for (auto const& one : epochs) {
-      for (std::size_t r = 0; one.ranks.size() == sum.size() && r != sum.size(); ++r) {
-        sum[r].compute += one.ranks[r].compute;
-        sum[r].update += one.ranks[r].update;
-        sum[r].transfer += one.ranks[r].transfer;
-        sum[r].waiting += one.ranks[r].waiting;
+    for (auto const& result : epochs) {
+      for (std::size_t r = 0; result.ranks.size() == sum.size() && r != sum.size(); ++r) {
+        sum[r].compute += result.ranks[r].compute;
+        sum[r].update += result.ranks[r].update;
+        sum[r].transfer += result.ranks[r].transfer;
+        sum[r].waiting += result.ranks[r].waiting;
       }
     }
     return sum;
@@ -89,9 +89,9 @@ struct history {
   /// The throughput over the training parts of all epochs.
   [[nodiscard]] double images_per_second() const {
     epoch_result sum;
-    for (auto const& one : epochs) {
-      sum.images += one.images;
-      sum.training_seconds += one.training_seconds;
+    for (auto const& result : epochs) {
+      sum.images += result.images;
+      sum.training_seconds += result.training_seconds;
     }
     return sum.images_per_second();
   }

@@ -28,17 +28,17 @@ class random_sequence {
   constexpr void discard(std::uint64_t numbers) noexcept { state_ += numbers * golden; }
 
   /// Returns a number in [0, n), n > 0. Multiplies instead of dividing; the bias is below n / 2^32.
-  constexpr std::uint32_t below(std::uint32_t n) noexcept {
+  constexpr std::uint32_t draw_below(std::uint32_t n) noexcept {
     return static_cast<std::uint32_t>(((*this)() >> 32) * std::uint64_t{n} >> 32);
   }
 
   /// Returns a whole number in [low, high].
-  constexpr std::int32_t between(std::int32_t low, std::int32_t high) noexcept {
-    return low + static_cast<std::int32_t>(below(static_cast<std::uint32_t>(high - low) + 1));
+  constexpr std::int32_t draw_between(std::int32_t low, std::int32_t high) noexcept {
+    return low + static_cast<std::int32_t>(draw_below(static_cast<std::uint32_t>(high - low) + 1));
   }
 
   /// True with probability `percent` / 100.
-  constexpr bool chance(std::uint32_t percent) noexcept { return below(100) < percent; }
+  constexpr bool chance(std::uint32_t percent) noexcept { return draw_below(100) < percent; }
 
   /// Returns a multiple of 2^-24 in [0, 1), exact in every floating-point type.
   template <class T>
@@ -50,7 +50,7 @@ class random_sequence {
   template <class T>
   constexpr void shuffle(std::span<T> items) noexcept {
     for (std::size_t i = items.size(); i > 1; --i) {
-      std::swap(items[i - 1], items[below(static_cast<std::uint32_t>(i))]);
+      std::swap(items[i - 1], items[draw_below(static_cast<std::uint32_t>(i))]);
     }
   }
 

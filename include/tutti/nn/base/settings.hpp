@@ -30,7 +30,7 @@ enum class rate_schedule_kind { constant, linear, cosine, step, growing_batch };
 
 /// The division of the training images among the ranks.
 enum class ownership {
-  shared,  ///< every batch is divided among all ranks
+  common,  ///< every batch is divided among all ranks
   iid,     ///< each rank keeps a part of all classes
   labels   ///< each rank keeps a part of few classes
 };
@@ -50,8 +50,8 @@ struct milestones {
   /// libraries.
   [[nodiscard]] double scale(double epoch) const noexcept {
     double result = 1;
-    for (std::size_t const one : epochs) {
-      result *= epoch >= static_cast<double>(one) ? factor : 1.0;
+    for (std::size_t const milestone : epochs) {
+      result *= epoch >= static_cast<double>(milestone) ? factor : 1.0;
     }
     return result;
   }
@@ -79,7 +79,7 @@ struct settings {
   double warm_up = 0;           ///< epochs in which the rate rises to that of the schedule
   std::size_t rate_is_for = 0;  ///< batch for which both rates are meant; 0: `batch`
 
-  ownership images = ownership::shared;  ///< division of the images among ranks
+  ownership images = ownership::common;  ///< division of the images among ranks
 
   /// Largest number of samples that a rank computes at a time; 0: all of its part of a batch.
   std::size_t micro_batch = 0;

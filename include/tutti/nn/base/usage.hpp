@@ -16,8 +16,8 @@ struct usage_bin {
   double seconds = 0;            ///< length of the span within the training
   double computing = 0;          ///< seconds of gradients and tests
   double updating = 0;           ///< seconds of an optimizer, or of serving workers
-  double sent = 0;               ///< bytes
-  double received = 0;           ///< bytes
+  double bytes_sent = 0;         ///< bytes
+  double bytes_received = 0;     ///< bytes
   double messages_sent = 0;      ///< messages begun in the span
   double messages_received = 0;  ///< messages whose first bytes arrived in the span
   double resident = 0;           ///< largest memory of the process, in bytes
@@ -39,9 +39,9 @@ struct usage {
   [[nodiscard]] TUTTI_DECL usage in_spans_of(double seconds) const;
 
   /// The usage as numbers for sending, without the role.
-  [[nodiscard]] TUTTI_DECL std::vector<double> packed() const;
-  /// The usage in the numbers of `packed`.
-  [[nodiscard]] static TUTTI_DECL usage unpacked(std::span<double const> numbers);
+  [[nodiscard]] TUTTI_DECL std::vector<double> to_numbers() const;
+  /// The usage in the numbers of `to_numbers`.
+  [[nodiscard]] static TUTTI_DECL usage from_numbers(std::span<double const> numbers);
 };
 
 /// Gives all ranks spans of one length, the longest.

@@ -15,19 +15,19 @@ TUTTI_DECL void usage_bin::add(usage_bin const& other, double share) noexcept {
   seconds += share * other.seconds;
   computing += share * other.computing;
   updating += share * other.updating;
-  sent += share * other.sent;
-  received += share * other.received;
+  bytes_sent += share * other.bytes_sent;
+  bytes_received += share * other.bytes_received;
   messages_sent += share * other.messages_sent;
   messages_received += share * other.messages_received;
   resident = (std::max)(resident, other.resident);
 }
 
 TUTTI_DECL usage_bin usage::sum() const {
-  usage_bin all;
-  for (auto const& one : bins) {
-    all.add(one, 1);
+  usage_bin total;
+  for (auto const& bin : bins) {
+    total.add(bin, 1);
   }
-  return all;
+  return total;
 }
 
 TUTTI_DECL usage usage::in_spans_of(double seconds) const {
@@ -40,27 +40,27 @@ TUTTI_DECL usage usage::in_spans_of(double seconds) const {
     auto const last = (std::max)(first, static_cast<std::size_t>(std::ceil(end / seconds - 1e-9)) - 1);
     result.bins.resize((std::max)(result.bins.size(), last + 1));
     for (std::size_t k = first; k <= last; ++k) {
-      double const from = (std::max)(begin, static_cast<double>(k) * seconds);
-      double const to = k == last ? end : static_cast<double>(k + 1) * seconds;
-      result.bins[k].add(bins[i], (to - from) / (end - begin));
+      double const overlap_begin = (std::max)(begin, static_cast<double>(k) * seconds);
+      double const overlap_end = k == last ? end : static_cast<double>(k + 1) * seconds;
+      result.bins[k].add(bins[i], (overlap_end - overlap_begin) / (end - begin));
     }
   }
   return result;
 }
 
-TUTTI_DECL std::vector<double> usage::packed() const {
+TUTTI_DECL std::vector<double> usage::to_numbers() const {
   std::vector<double> numbers{width, shift};
-  for (auto const& one : bins) {
-    numbers.insert(numbers.end(), {one.seconds, one.computing, one.updating, one.sent, one.received, one.messages_sent,
-                                   one.messages_received, one.resident});
+  for (auto const& bin : bins) {
+    numbers.insert(numbers.end(), {bin.seconds, bin.computing, bin.updating, bin.bytes_sent, bin.bytes_received,
+                                   bin.messages_sent, bin.messages_received, bin.resident});
   }
   return numbers;
 }
 
-TUTTI_DECL usage usage::unpacked(std::span<double const> numbers) {
-  constexpr std::size_t of_a_bin = 8;
+TUTTI_DECL usage usage::from_numbers(std::span<double const> numbers) {
+  constexpr std::size_t values_per_bin = 8;
   usage result{{}, numbers[0], {}, numbers[1]};
-  for (auto rest = numbers.subspan(2); rest.size() >= of_a_bin; rest = rest.subspan(of_a_bin)) {
+  for (auto rest = numbers.subspan(2); rest.size() >= values_per_bin; rest = rest.subspan(values_per_bin)) {
     result.bins.push_back({rest[0], rest[1], rest[2], rest[3], rest[4], rest[5], rest[6], rest[7]});
   }
   return result;
@@ -68,11 +68,11 @@ TUTTI_DECL usage usage::unpacked(std::span<double const> numbers) {
 
 TUTTI_DECL void align(std::vector<usage>& ranks) {
   double width = 1e-3;
-  for (auto const& one : ranks) {
-    width = (std::max)(width, one.width);
+  for (auto const& rank_usage : ranks) {
+    width = (std::max)(width, rank_usage.width);
   }
-  for (auto& one : ranks) {
-    one = one.in_spans_of(width);
+  for (auto& rank_usage : ranks) {
+    rank_usage = rank_usage.in_spans_of(width);
   }
 }
 

@@ -32,7 +32,7 @@ struct window {
 
   /// The image of this many channels with a pixel for each position.
   /// @pre the window fits into the padded image, and is larger than the padding
-  [[nodiscard]] constexpr image_shape over(image_shape const& image, std::size_t channels) const {
+  [[nodiscard]] constexpr image_shape output_shape(image_shape const& image, std::size_t channels) const {
     expects(side > 0 && stride > 0 && padding < side,
             "window: side and stride must be 1 or more, and the padding below the side; not side ", side, ", stride ",
             stride, " and padding ", padding);
@@ -48,10 +48,10 @@ struct window {
 /// The parameters of a convolution. With g groups, the channels of input and output are divided into g parts of equal
 /// size, and each part of the output depends on one part of the input.
 struct convolution {
-  std::size_t channels = 1;  ///< channels of the output
-  window over = {};          ///< the window that moves over the image
-  std::size_t groups = 1;    ///< parts of the channels, each with its own filters
-  bool bias = true;          ///< true if there are biases; useless before a normalisation, which removes them
+  std::size_t channels = 1;   ///< channels of the output
+  window filter_window = {};  ///< the window that moves over the image
+  std::size_t groups = 1;     ///< parts of the channels, each with its own filters
+  bool bias = true;           ///< true if there are biases; useless before a normalisation, which removes them
 };
 
 }  // namespace tutti::nn

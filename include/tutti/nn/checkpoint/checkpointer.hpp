@@ -57,8 +57,8 @@ class checkpointer {
         strategy_(ranks),
         history_(history),
         options_(std::move(options)),
-        in_parts_(options_.sharded || ranks.remembers() != rank_memory::none),
-        expected_(detail::expected_of(model, std::move(training), ranks.remembers())),
+        in_parts_(options_.sharded || ranks.local_memory() != rank_memory::statistics),
+        expected_(detail::expected_of(model, std::move(training), ranks.local_memory())),
         collect_(world, doubling{}) {
     std::string failure;
     detail::checkpoint_folder::loaded last;
@@ -105,14 +105,14 @@ class checkpointer {
   /// Ignores the report of a step.
   void step(step_result const&, replica const&) const noexcept {}
   /// Saves a checkpoint if one is due after this step.
-  void stepped(replica const&) {
+  void after_step(replica const&) {
     if (options_.every != 0 && step_number() % options_.every == 0) {
       save();
     }
   }
   /// Saves a checkpoint if one is due after this epoch.
   void epoch(epoch_result const&) {
-    if (options_.every == 0 || model_.place().epoch == model_.settings().epochs) {
+    if (options_.every == 0 || model_.position().epoch == model_.settings().epochs) {
       save();
     }
   }
@@ -143,7 +143,7 @@ class checkpointer {
   };
 
   [[nodiscard]] std::uint64_t step_number() const {
-    return model_.plan().steps_before(model_.place().epoch) + model_.place().batch;
+    return model_.plan().steps_before(model_.position().epoch) + model_.position().batch;
   }
 
   bool open(detail::checkpoint_folder::loaded& last, checkpoint_start how) {
@@ -163,7 +163,7 @@ class checkpointer {
   /// Opens the folder on this rank, and restores the rank's own state from its part.
   /// @throws checkpoint_error, on all ranks, if one of them fails
   void open_part(bool resumes, std::uint64_t step, std::vector<detail::file_identity> parts) {
-    bool const own = resumes && expected_.memory != rank_memory::none;
+    bool const own = resumes && expected_.memory != rank_memory::statistics;
     if (own) {
       parts.resize(world_.size());
       tutti::broadcast{world_, doubling{}}(parts, 0);
@@ -203,7 +203,7 @@ class checkpointer {
         std::copy_n(part.statistics.begin(), own.size(), own.begin());
         model_.statistics_images(static_cast<std::size_t>(part.statistics.back()));
       }
-      model_.place(from_->place);
+      model_.position(from_->place);
     }
   }
 
@@ -225,7 +225,7 @@ class checkpointer {
       auto const history = encode(history_);
       folder_->write(
           step_number(),
-          {model_.place(), world_.size(), model_.parameters(), model_.optimizer_state(), statistics_, history},
+          {model_.position(), world_.size(), model_.parameters(), model_.optimizer_state(), statistics_, history},
           expected_.training.text());
       problem_.clear();
     }
@@ -253,7 +253,7 @@ class checkpointer {
         }
         shards.push_back(one.file);
       }
-      folder_->write_manifest(step_number(), model_.place(), encode(history_), shards, expected_.training.text(),
+      folder_->write_manifest(step_number(), model_.position(), encode(history_), shards, expected_.training.text(),
                               expected_.memory);
       problem_.clear();
     }

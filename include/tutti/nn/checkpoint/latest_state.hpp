@@ -22,8 +22,8 @@ namespace tutti::inline v0_1_0::nn {
 template <group Communicator>
 [[nodiscard]] training_state latest_state(Communicator& world, replica& model, history const& history) {
   tutti::allgather collect{world, doubling{}};
-  std::vector<training_place> places(world.size());
-  training_place const own = model.place();
+  std::vector<training_position> places(world.size());
+  training_position const own = model.position();
   collect(std::span(&own, 1), places);
   auto const furthest = static_cast<rank_type>(std::ranges::max_element(places) - places.begin());
   training_state state;

@@ -85,8 +85,8 @@ class server_checkpointer {
     try {
       auto const history = encode(history_);
       auto const statistics = detail::weighed_statistics(model);
-      folder_->write(model.plan().steps_before(model.place().epoch),
-                     {model.place(), 1, model.parameters(), model.optimizer_state(), statistics, history},
+      folder_->write(model.plan().steps_before(model.position().epoch),
+                     {model.position(), 1, model.parameters(), model.optimizer_state(), statistics, history},
                      expected_.training.text());
       problem_.clear();
     } catch (checkpoint_error const& e) {

@@ -26,7 +26,7 @@ class any_device_sums {
   /// The number of ranks.
   [[nodiscard]] virtual rank_type size() const = 0;
   /// Replaces the numbers, in host memory, by those of rank 0. Collective.
-  virtual void share(std::span<float> numbers) = 0;
+  virtual void broadcast(std::span<float> numbers) = 0;
   /// Replaces the numbers, in host memory, by their sums over all ranks. Collective.
   virtual void sum(std::span<float> numbers) = 0;
   /// Enqueues the replacement of the numbers by their sums over all ranks. Collective.

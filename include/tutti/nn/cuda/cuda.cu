@@ -277,16 +277,16 @@ void follow(cudaStream_t stream, std::size_t count, device::sgd_step const& step
 void normalise_weights(cudaStream_t stream, geometry::weight_norm const& l, float const* parameters,
                        float* inner_parameters) {
   std::size_t const weights = l.blocks * l.length * l.units;
-  for_weights(stream, l, {l.length, l.units, parameters, parameters + l.learned, nullptr, inner_parameters, nullptr});
-  for_elements("copying what else a layer learns", stream, l.learned - weights, device::converter<float>{},
+  for_weights(stream, l, {l.length, l.units, parameters, parameters + l.layer_parameters, nullptr, inner_parameters, nullptr});
+  for_elements("copying what else a layer learns", stream, l.layer_parameters - weights, device::converter<float>{},
                places_at(inner_parameters + weights), parameters + weights);
 }
 void differentiate_weight_norm(cudaStream_t stream, geometry::weight_norm const& l, float const* parameters,
                                float const* slopes, float* gradients) {
   std::size_t const weights = l.blocks * l.length * l.units;
   for_weights(stream, l,
-              {l.length, l.units, parameters, parameters + l.learned, slopes, gradients, gradients + l.learned});
-  for_elements("copying what else a layer learns", stream, l.learned - weights, device::converter<float>{},
+              {l.length, l.units, parameters, parameters + l.layer_parameters, slopes, gradients, gradients + l.layer_parameters});
+  for_elements("copying what else a layer learns", stream, l.layer_parameters - weights, device::converter<float>{},
                places_at(gradients + weights), slopes + weights);
 }
 

@@ -28,7 +28,7 @@ class device_sums : public any_device_sums<typename Communicator::transport_type
   /// The rank of this process.
   [[nodiscard]] rank_type rank() const noexcept override { return host_operations_.rank(); }
   [[nodiscard]] rank_type size() const noexcept override { return host_operations_.size(); }
-  void share(std::span<float> numbers) override { host_operations_.share(numbers); }
+  void broadcast(std::span<float> numbers) override { host_operations_.broadcast(numbers); }
   void sum(std::span<float> numbers) override { host_operations_.sum(numbers); }
   void enqueue(device_span<float> numbers, stream_type& stream) override { device_sum_.enqueue(numbers, stream); }
   void wait(stream_type& stream) override {

@@ -39,7 +39,7 @@ class device_synchronous : public strategy {
   /// The rank of this process.
   [[nodiscard]] rank_type rank() const override { return sums_.rank(); }
   [[nodiscard]] rank_type size() const override { return sums_.size(); }
-  void share(std::span<float> numbers) override { sums_.share(numbers); }
+  void broadcast(std::span<float> numbers) override { sums_.broadcast(numbers); }
   void sum(std::span<float> numbers) override { sums_.sum(numbers); }
 
   /// @returns false if the gradient buffer is in another kind of device memory
@@ -54,7 +54,7 @@ class device_synchronous : public strategy {
   }
   [[nodiscard]] bool is_on_device() const noexcept override { return true; }
   /// Sums the numbers from `first` on, after the earlier work in the computation's stream, which makes them final.
-  void enqueued(std::size_t first) override {
+  void on_enqueue(std::size_t first) override {
     std::size_t const bucket_size =
         bucket_ == 0 ? message_->numbers().size() : (std::max)(bucket_ / sizeof(float), std::size_t{1});
     bool has_followed = false;
@@ -69,11 +69,11 @@ class device_synchronous : public strategy {
     }
   }
   /// @throws error if a bucket's allreduce has failed; the weights are then unchanged
-  score_of step(training_step& step) override {
+  metrics_scope step(training_step& step) override {
     message_->precede();
     sums_.wait(message_->stream());
     step.update();
-    return score_of::all_ranks;
+    return metrics_scope::all_ranks;
   }
 
   /// Refuses a gradient buffer in host memory.

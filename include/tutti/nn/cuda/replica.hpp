@@ -24,8 +24,8 @@ namespace tutti::inline v0_1_0::nn::cuda {
 ///             tutti::nn::device_model{layers, tutti::nn::precision::bfloat16, device}, images, tests, settings,
 ///             world.rank(), world.size());
 ///       }
-///       return {tutti::nn::model<float>(layers, tutti::nn::replica::attached), images, tests, settings, world.rank(),
-///               world.size()};
+///       return {tutti::nn::model<float>(layers, tutti::nn::replica::extra_scalars), images, tests, settings,
+///               world.rank(), world.size()};
 ///     };
 ///
 /// Any strategy that sums in host memory trains both; `device_synchronous` takes replicas on GPUs only.

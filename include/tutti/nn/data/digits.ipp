@@ -19,7 +19,7 @@ TUTTI_DECL dataset digits(std::size_t count, std::uint64_t seed, std::uint64_t f
   result.labels.resize(count);
   for (std::size_t i = 0; i != count; ++i) {
     random_sequence random(seed, first + i);
-    std::uint32_t const digit = random.below(10);
+    std::uint32_t const digit = random.draw_below(10);
     result.labels[i] = static_cast<std::uint8_t>(digit);
     detail::digit_painter(random).paint(digit,
                                         std::span(result.pixels).subspan(i * result.features(), result.features()));

@@ -38,7 +38,7 @@ class normalisation {
     std::uint8_t const* byte = image.data();
     float* number = numbers.data();
     for (auto const [factor, offset] : channels_) {
-      detail::vectorised([=, factor = factor, offset = offset] {
+      detail::vectorise([=, factor = factor, offset = offset] {
         for (std::size_t i = 0; i != plane; ++i) {
           number[i] = static_cast<float>(byte[i]) * factor + offset;
         }

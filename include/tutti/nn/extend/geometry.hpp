@@ -28,9 +28,9 @@ struct dense {
 /// row, pixel by pixel, channel by channel of the group's input - and a column for each output channel of the group;
 /// then optionally a bias for each output channel.
 struct convolution {
-  image_shape input;   ///< shape of an image of x
-  image_shape output;  ///< shape of an image of y
-  window over;         ///< window that moves over an image of x
+  image_shape input;     ///< shape of an image of x
+  image_shape output;    ///< shape of an image of y
+  window filter_window;  ///< window that moves over an image of x
   /// Parts of equal size into which the channels of both sides are divided.
   std::size_t groups = 1;
   bool bias = true;                                        ///< true if there are biases
@@ -38,7 +38,7 @@ struct convolution {
 
   /// The number of values under the window, of one group: the rows of its matrix.
   [[nodiscard]] constexpr std::size_t fan_in() const noexcept {
-    return over.side * over.side * (input.channels / groups);
+    return filter_window.side * filter_window.side * (input.channels / groups);
   }
   /// The number of weights of all groups.
   [[nodiscard]] constexpr std::size_t weights() const noexcept { return fan_in() * output.channels; }
@@ -54,8 +54,8 @@ struct pooling {
   pooling_kind kind = pooling_kind::largest;  ///< largest or mean
   image_shape input;                          ///< shape of an image of x
   image_shape output;                         ///< shape of an image of y
-  window down;                                ///< side and step of the rectangle along the rows
-  window across;                              ///< side and step of the rectangle along the columns
+  window vertical;                            ///< side and step of the rectangle along the rows
+  window horizontal;                          ///< side and step of the rectangle along the columns
 
   friend bool operator==(pooling const&, pooling const&) = default;
 };
@@ -71,12 +71,12 @@ struct batch_norm {
   friend bool operator==(batch_norm const&, batch_norm const&) = default;
 };
 
-/// In training y is x, times 0 or `kept`; otherwise y = x. Value c of row r is multiplied by 0 if draw c (from 0) of
+/// In training y is x, times 0 or `scale`; otherwise y = x. Value c of row r is multiplied by 0 if draw c (from 0) of
 /// random_sequence(random_sequence(key, step)(), first_row + r), shifted right by 32, is below `limit`.
 struct dropout {
   std::size_t numbers = 0;  ///< length of a row
   std::uint32_t limit = 0;  ///< the probability, times 2^32
-  float kept = 1;           ///< factor of the other values
+  float scale = 1;          ///< factor of the other values
   std::uint64_t key = 0;    ///< key of this layer; set by initialise
 };
 
@@ -97,22 +97,22 @@ struct residual {
 
 /// A layer whose weights w are g v / |v|, unit by unit. Parameters: v, the layer's other parameters, then g.
 struct weight_norm {
-  std::vector<variant> layer;  ///< exactly one layer
-  std::size_t blocks = 0;      ///< matrices of v
-  std::size_t length = 0;      ///< rows of each matrix
-  std::size_t units = 0;       ///< columns of each matrix; a column is one v, and has one g
-  std::size_t learned = 0;     ///< parameters of the layer: v and the others
+  std::vector<variant> layer;        ///< exactly one layer
+  std::size_t blocks = 0;            ///< matrices of v
+  std::size_t length = 0;            ///< rows of each matrix
+  std::size_t units = 0;             ///< columns of each matrix; a column is one v, and has one g
+  std::size_t layer_parameters = 0;  ///< parameters of the layer: v and the others
 };
 
 /// The description of any layer.
 struct variant {
   /// The kind of layer and its description.
-  std::variant<dense, convolution, pooling, batch_norm, dropout, channels_last, residual, weight_norm> one;
+  std::variant<dense, convolution, pooling, batch_norm, dropout, channels_last, residual, weight_norm> description;
 
   /// Calls f with the description.
   template <class F>
   decltype(auto) visit(F&& f) const {
-    return std::visit(std::forward<F>(f), one);
+    return std::visit(std::forward<F>(f), description);
   }
 };
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/extend/expects.hpp>
-#include <tutti/nn/base/pass.hpp>
+#include <tutti/nn/base/batch_context.hpp>
 #include <tutti/nn/base/random.hpp>
 #include <tutti/nn/base/tensor.hpp>
 #include <tutti/nn/extend/geometry.hpp>
@@ -74,16 +74,16 @@ class layer {
   /// Allocates memory for batches of this many rows; later calls do not allocate.
   virtual void reserve(std::size_t /*rows*/) {}
   /// Computes y from x. Batches have at least one row.
-  virtual void forward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> y) = 0;
+  virtual void forward(batch_context<T> const& context, matrix_view<T const> const& x, matrix_view<T> y) = 0;
   /// Overwrites its gradients and, unless dx has no columns, the derivative with respect to x.
   ///
-  /// A layer with an expensive derivative with respect to x calls `how.completed(gradients)` before computing it, so
-  /// that the gradients can be sent meanwhile. Otherwise the sequence makes that call after the layer.
+  /// A layer with an expensive derivative with respect to x calls `context.on_completion(gradients)` before computing
+  /// it, so that the gradients can be sent meanwhile. Otherwise the sequence makes that call after the layer.
   ///
   /// @param x,y the input and output of the preceding `forward` in training
   /// @param dy the derivative of the loss with respect to y, which may be overwritten
-  virtual void backward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> const& y, matrix_view<T> dy,
-                        matrix_view<T> dx) = 0;
+  virtual void backward(batch_context<T> const& context, matrix_view<T const> const& x, matrix_view<T> const& y,
+                        matrix_view<T> dy, matrix_view<T> dx) = 0;
 
  protected:
   layer() = default;
@@ -102,7 +102,7 @@ class layer {
 template <class A, class T>
 concept activation = std::default_initializable<A> && requires(T number) {
   { A::value(number) } -> std::same_as<T>;
-  { A::slope(number) } -> std::same_as<T>;
+  { A::derivative(number) } -> std::same_as<T>;
   { A::gain } -> std::convertible_to<double>;
 };
 

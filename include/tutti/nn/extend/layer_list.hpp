@@ -39,16 +39,16 @@ class layer_list {
   /// Holds the given layers.
   template <std::derived_from<layer<T>>... Layers>
     requires(sizeof...(Layers) > 0)
-  layer_list(Layers... one) {
-    layers_.reserve(sizeof...(one));
-    (push_back(std::move(one)), ...);
+  layer_list(Layers... layers) {
+    layers_.reserve(sizeof...(layers));
+    (push_back(std::move(layers)), ...);
   }
 
   /// Copies the layers.
   layer_list(layer_list const& other) {
     layers_.reserve(other.size());
-    for (auto const& one : other) {
-      push_back(one.clone());
+    for (auto const& layer : other) {
+      push_back(layer.clone());
     }
   }
   /// Takes over the layers.
@@ -61,16 +61,16 @@ class layer_list {
 
   /// Adds a layer behind the others.
   template <class Layer>
-  void push_back(Layer one) {
+  void push_back(Layer new_layer) {
     static_assert(std::derived_from<Layer, layer<T>>,
                   "this is no layer of these numbers: give one that derives from tutti::nn::layer<T>");
-    layers_.push_back(std::make_unique<Layer>(std::move(one)));
+    layers_.push_back(std::make_unique<Layer>(std::move(new_layer)));
   }
   /// Adds a layer behind the others.
   /// @pre the pointer is not null
-  void push_back(std::unique_ptr<layer<T>> one) {
-    expects(one != nullptr, "layer_list: push_back needs a layer, not a null pointer");
-    layers_.push_back(std::move(one));
+  void push_back(std::unique_ptr<layer<T>> new_layer) {
+    expects(new_layer != nullptr, "layer_list: push_back needs a layer, not a null pointer");
+    layers_.push_back(std::move(new_layer));
   }
 
   /// The number of layers.

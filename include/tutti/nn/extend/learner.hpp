@@ -2,11 +2,11 @@
 #pragma once
 
 #include <tutti/extend/binned_sum.hpp>
+#include <tutti/nn/base/batch_context.hpp>
 #include <tutti/nn/base/gradient_listener.hpp>
 #include <tutti/nn/base/parameter_range.hpp>
-#include <tutti/nn/base/pass.hpp>
 #include <tutti/nn/data/image_source.hpp>
-#include <tutti/nn/loss/score.hpp>
+#include <tutti/nn/loss/batch_metrics.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -38,19 +38,19 @@ class learner {
   /// The ranges of each layer's parameters, in their order.
   [[nodiscard]] virtual std::vector<parameter_range> ranges() const = 0;
   /// The multiplications of each of these layers for an image.
-  [[nodiscard]] virtual std::vector<double> products() const = 0;
+  [[nodiscard]] virtual std::vector<double> multiply_adds() const = 0;
 
   /// The weights.
   [[nodiscard]] virtual std::span<float> parameters() = 0;
   /// The weights, for reading.
   [[nodiscard]] virtual std::span<float const> parameters() const = 0;
   /// The gradient buffer: the gradients, and behind them the loss and the number of correct answers.
-  [[nodiscard]] virtual std::span<float> message() = 0;
+  [[nodiscard]] virtual std::span<float> gradient_buffer() = 0;
   /// The gradient buffer on the device that computes it; null if it is computed in host memory, or must not be summed
   /// elsewhere.
   [[nodiscard]] virtual any_device_message const* on_device() { return nullptr; }
   /// The two extra scalars behind the gradients.
-  [[nodiscard]] virtual score<float> attached() = 0;
+  [[nodiscard]] virtual batch_metrics<float> metrics() = 0;
   /// The statistics that layers keep without learning them.
   [[nodiscard]] virtual std::span<float> statistics() = 0;
   /// The values that the optimizer remembers between steps.
@@ -72,17 +72,17 @@ class learner {
   virtual void begin() = 0;
   /// Adds `scale` times the gradients, the loss and the number of correct answers of a piece to the gradient buffer.
   /// @param last true for the batch's last piece: the listener is then told the final parts of the buffer that
-  /// `message()` returned before this call, or of `on_device()` if it sums there
-  virtual void gradient(image_batch const& images, pass<float> const& how, float scale, bool last,
+  /// `gradient_buffer()` returned before this call, or of `on_device()` if it sums there
+  virtual void gradient(image_batch const& images, batch_context<float> const& context, float scale, bool last,
                         gradient_listener& listener) = 0;
   /// Sets the gradient buffer to zeros, and tells the listener.
-  virtual void nothing(gradient_listener& listener) = 0;
+  virtual void clear_gradients(gradient_listener& listener) = 0;
   /// Multiplies the gradient buffer.
   virtual void multiply(float factor) = 0;
   /// Updates the weights with the gradient buffer in host memory, or with that on the device if it was summed there.
   virtual void update(float rate) = 0;
   /// The summed score of a batch.
-  [[nodiscard]] virtual score<float> test(image_batch const& images) = 0;
+  [[nodiscard]] virtual batch_metrics<float> test(image_batch const& images) = 0;
 };
 
 /// A learner that forwards all calls to another one, unless a derived class overrides them.
@@ -94,13 +94,13 @@ class learner_adaptor : public learner {
   [[nodiscard]] std::size_t inputs() const override { return inner_->inputs(); }
   [[nodiscard]] std::size_t outputs() const override { return inner_->outputs(); }
   [[nodiscard]] std::vector<parameter_range> ranges() const override { return inner_->ranges(); }
-  [[nodiscard]] std::vector<double> products() const override { return inner_->products(); }
+  [[nodiscard]] std::vector<double> multiply_adds() const override { return inner_->multiply_adds(); }
   [[nodiscard]] std::span<float> parameters() override { return inner_->parameters(); }
   /// The weights, for reading.
   [[nodiscard]] std::span<float const> parameters() const override { return std::as_const(*inner_).parameters(); }
-  [[nodiscard]] std::span<float> message() override { return inner_->message(); }
+  [[nodiscard]] std::span<float> gradient_buffer() override { return inner_->gradient_buffer(); }
   [[nodiscard]] any_device_message const* on_device() override { return inner_->on_device(); }
-  [[nodiscard]] score<float> attached() override { return inner_->attached(); }
+  [[nodiscard]] batch_metrics<float> metrics() override { return inner_->metrics(); }
   [[nodiscard]] std::span<float> statistics() override { return inner_->statistics(); }
   [[nodiscard]] std::span<float> optimizer_state() override { return inner_->optimizer_state(); }
   [[nodiscard]] std::span<binned_sum const> sums() const override { return inner_->sums(); }
@@ -109,14 +109,14 @@ class learner_adaptor : public learner {
   void initialise(std::uint64_t seed) override { inner_->initialise(seed); }
   void expect_pieces() override { inner_->expect_pieces(); }
   void begin() override { inner_->begin(); }
-  void gradient(image_batch const& images, pass<float> const& how, float scale, bool last,
+  void gradient(image_batch const& images, batch_context<float> const& context, float scale, bool last,
                 gradient_listener& listener) override {
-    inner_->gradient(images, how, scale, last, listener);
+    inner_->gradient(images, context, scale, last, listener);
   }
-  void nothing(gradient_listener& listener) override { inner_->nothing(listener); }
+  void clear_gradients(gradient_listener& listener) override { inner_->clear_gradients(listener); }
   void multiply(float factor) override { inner_->multiply(factor); }
   void update(float rate) override { inner_->update(rate); }
-  [[nodiscard]] score<float> test(image_batch const& images) override { return inner_->test(images); }
+  [[nodiscard]] batch_metrics<float> test(image_batch const& images) override { return inner_->test(images); }
 
  private:
   std::unique_ptr<learner> inner_;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/nn/base/tensor.hpp>
-#include <tutti/nn/loss/score.hpp>
+#include <tutti/nn/loss/batch_metrics.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -26,12 +26,12 @@ struct batch_part {
 };
 
 /// A model divided over all ranks, for batches of a fixed number of samples. All ranks call the same functions in the
-/// same order; each passes the part `images()` of the batch, as a matrix, and the labels of the samples `scored()`.
-/// Either may be empty.
+/// same order; each passes the part `images()` of the batch, as a matrix, and the labels of the samples
+/// `scored_samples()`. Either may be empty.
 ///
 /// `gradient` computes the gradients of the mean loss over the batch with respect to the rank's own parameters; then
-/// every rank makes the same step of an optimizer for itself. It returns the score of the samples `scored()`; every
-/// sample of a batch is scored on one rank. `test` only scores.
+/// every rank makes the same step of an optimizer for itself. It returns the score of the samples `scored_samples()`;
+/// every sample of a batch is scored on one rank. `test` only scores.
 ///
 /// Laws (test/nn/parallel_*.cpp), for any number of ranks: with the same seed the scores of all steps add up to those
 /// of the undivided model, up to rounding; parameters that several ranks hold stay equal, in bits.
@@ -39,12 +39,12 @@ template <class M>
 concept divided_model = requires(M& m, M const& c, matrix_view<typename M::value_type const> const& images,
                                  std::span<std::uint8_t const> labels, std::uint64_t seed) {
   { c.images() } -> std::same_as<batch_part>;
-  { c.scored() } -> std::same_as<range>;
+  { c.scored_samples() } -> std::same_as<range>;
   { m.parameters() } -> std::same_as<std::span<typename M::value_type>>;
   { m.gradients() } -> std::same_as<std::span<typename M::value_type>>;
   { m.initialise(seed) } -> std::same_as<void>;
-  { m.gradient(images, labels) } -> std::same_as<score<typename M::value_type>>;
-  { m.test(images, labels) } -> std::same_as<score<typename M::value_type>>;
+  { m.gradient(images, labels) } -> std::same_as<batch_metrics<typename M::value_type>>;
+  { m.test(images, labels) } -> std::same_as<batch_metrics<typename M::value_type>>;
 };
 
 }  // namespace tutti::nn

@@ -16,19 +16,19 @@ class any_device_message;  // nn/cuda/base/device_message.hpp
 
 /// The part of a training that exists on one rank only, so that a checkpoint of another rank cannot replace it.
 enum class rank_memory {
-  none,      ///< only the layers' statistics: weights and optimizers of all ranks are equal
-  strategy,  ///< the strategy's memory, too, such as gradients not yet sent (error feedback)
-  replica    ///< the strategy's memory, the weights and the optimizer
+  statistics,  ///< only the layers' statistics: weights and optimizers of all ranks are equal
+  strategy,    ///< the strategy's memory, too, such as gradients not yet sent (error feedback)
+  replica      ///< the strategy's memory, the weights and the optimizer
 };
 
 /// The ranks whose loss and accuracy the gradient buffer holds after a step.
-enum class score_of { all_ranks, this_rank };
+enum class metrics_scope { all_ranks, this_rank };
 
 /// A strategy's view of one step of a replica, from its gradient to its next weights.
 ///
-/// `message()`, the gradient buffer, holds this rank's share of the gradient of the mean loss over the batch of all
-/// ranks, then its share of that loss and of the accuracy. `samples()` is the number of images behind it and may be
-/// zero. `update()` updates the weights with the buffer as it is, usually the sum over ranks. `update_alone()` first
+/// `gradient_buffer()`, the gradient buffer, holds this rank's share of the gradient of the mean loss over the batch of
+/// all ranks, then its share of that loss and of the accuracy. `samples()` is the number of images behind it and may be
+/// zero. `update()` updates the weights with the buffer as it is, usually the sum over ranks. `update_local()` first
 /// turns the buffer into the mean over this rank's own images; without images it does nothing. Both are timed as
 /// computing, all else in a strategy as exchange.
 class training_step {
@@ -41,7 +41,7 @@ class training_step {
   /// The weights.
   [[nodiscard]] virtual std::span<float> parameters() = 0;
   /// The gradient buffer: the gradients and the extra scalars.
-  [[nodiscard]] virtual std::span<float> message() = 0;
+  [[nodiscard]] virtual std::span<float> gradient_buffer() = 0;
   /// The number of images behind this rank's gradient.
   [[nodiscard]] virtual std::size_t samples() const = 0;
   /// The learning rate of this step.
@@ -49,14 +49,14 @@ class training_step {
   /// Updates the weights with the gradient buffer.
   virtual void update() = 0;
   /// Updates the weights with the mean gradient of this rank's own images.
-  virtual void update_alone() = 0;
+  virtual void update_local() = 0;
 };
 
 /// Combines the training of a model's replicas: everything between a rank's gradient and its next step. The trainer
 /// reaches other ranks only through this class. It calls a strategy a few times a step, and once or twice for each
 /// layer, so the functions are virtual.
 ///
-/// A strategy of your own overrides `rank`, `size`, `share`, `sum` and `step`. By default all ranks take part in
+/// A strategy of your own overrides `rank`, `size`, `broadcast`, `sum` and `step`. By default all ranks take part in
 /// every step and end it with the same weights, nothing starts before the gradient is complete, and nothing is
 /// remembered between steps.
 class strategy : public gradient_listener {
@@ -67,34 +67,34 @@ class strategy : public gradient_listener {
   [[nodiscard]] virtual rank_type size() const = 0;
 
   /// Replaces the numbers on every rank by those of rank 0. Collective.
-  virtual void share(std::span<float> numbers) = 0;
+  virtual void broadcast(std::span<float> numbers) = 0;
   /// Replaces the numbers by their sums over all ranks, with the same bits everywhere. Collective.
   virtual void sum(std::span<float> numbers) = 0;
 
   /// Makes one step, on every rank, whether it took part or not.
   /// @returns the ranks whose loss and accuracy the gradient buffer then holds; `all_ranks` is returned by every rank
   /// in the same step, with the same bits in the buffer
-  virtual score_of step(training_step& step) = 0;
+  virtual metrics_scope step(training_step& step) = 0;
 
-  /// True if the weights of all ranks are the same bits after every step. Then `unite` and `resume` do nothing, all
-  /// ranks take part in every step, and the score of each step is that of all ranks.
-  [[nodiscard]] virtual bool equal() const { return true; }
+  /// True if the weights of all ranks are the same bits after every step. Then `average_weights` and `restore_weights`
+  /// do nothing, all ranks take part in every step, and the score of each step is that of all ranks.
+  [[nodiscard]] virtual bool has_equal_weights() const { return true; }
   /// True if this rank computes a gradient in the next step.
-  [[nodiscard]] virtual bool takes_part() const { return true; }
+  [[nodiscard]] virtual bool participates() const { return true; }
 
-  /// Begins a step, whose gradients will be in this gradient buffer. Later calls of `completed` hand over the parts
+  /// Begins a step, whose gradients will be in this gradient buffer. Later calls of `on_completion` hand over the parts
   /// that are final.
   virtual void begin(std::span<float> /*message*/) {}
-  void completed(std::size_t /*first*/) override {}
+  void on_completion(std::size_t /*first*/) override {}
   /// Begins a step, whose gradients will be in this gradient buffer on a device.
   /// @returns false if the strategy sums in host memory; then `begin` is called instead
   [[nodiscard]] virtual bool begin_on_device(any_device_message const& /*message*/) { return false; }
 
   /// Weight averaging: replaces the weights, on all ranks, by those of the common model, with the same bits. No step
-  /// is made before `resume`. Collective.
-  virtual void unite(std::span<float> /*weights*/) {}
+  /// is made before `restore_weights`. Collective.
+  virtual void average_weights(std::span<float> /*weights*/) {}
   /// Restores every rank's own weights, to continue with.
-  virtual void resume(std::span<float> /*weights*/) {}
+  virtual void restore_weights(std::span<float> /*weights*/) {}
 
   /// The momentum that is applied on each rank before gradients are summed; 0 without.
   [[nodiscard]] virtual float momentum() const { return 0; }
@@ -110,14 +110,14 @@ class strategy : public gradient_listener {
   }
 
   /// The state that exists on this rank only, for checkpoints.
-  [[nodiscard]] virtual rank_memory remembers() const { return rank_memory::none; }
+  [[nodiscard]] virtual rank_memory local_memory() const { return rank_memory::statistics; }
   /// Writes the state that this rank's strategy keeps between steps. All ranks call it after the same step; it may
   /// wait for pending operations.
-  virtual void save(packer& /*to*/) {}
+  virtual void save(packer& /*output*/) {}
   /// Restores the state that `save` wrote. The strategy has made no step yet, for a model of this many weights; rank
   /// and number of ranks are those of `save`.
   /// @returns false if the bytes are not such a state
-  [[nodiscard]] virtual bool load(unpacker& /*from*/, std::size_t /*weights*/) { return true; }
+  [[nodiscard]] virtual bool load(unpacker& /*input*/, std::size_t /*weights*/) { return true; }
 };
 
 /// A strategy that sums the gradients of all ranks, and updates all weights with the sum.
@@ -128,10 +128,10 @@ class summing_strategy : public strategy {
   virtual void finish() = 0;
 
   /// @throws the exceptions of `finish`; the weights are then unchanged
-  score_of step(training_step& step) override {
+  metrics_scope step(training_step& step) override {
     finish();
     step.update();
-    return score_of::all_ranks;
+    return metrics_scope::all_ranks;
   }
 };
 
@@ -144,23 +144,23 @@ class strategy_adaptor : public strategy {
   /// The number of this rank.
   [[nodiscard]] rank_type rank() const override { return inner_.rank(); }
   [[nodiscard]] rank_type size() const override { return inner_.size(); }
-  void share(std::span<float> numbers) override { inner_.share(numbers); }
+  void broadcast(std::span<float> numbers) override { inner_.broadcast(numbers); }
   void sum(std::span<float> numbers) override { inner_.sum(numbers); }
-  score_of step(training_step& step) override { return inner_.step(step); }
-  [[nodiscard]] bool equal() const override { return inner_.equal(); }
-  [[nodiscard]] bool takes_part() const override { return inner_.takes_part(); }
+  metrics_scope step(training_step& step) override { return inner_.step(step); }
+  [[nodiscard]] bool has_equal_weights() const override { return inner_.has_equal_weights(); }
+  [[nodiscard]] bool participates() const override { return inner_.participates(); }
   void begin(std::span<float> message) override { inner_.begin(message); }
-  void completed(std::size_t first) override { inner_.completed(first); }
-  void unite(std::span<float> weights) override { inner_.unite(weights); }
-  void resume(std::span<float> weights) override { inner_.resume(weights); }
+  void on_completion(std::size_t first) override { inner_.on_completion(first); }
+  void average_weights(std::span<float> weights) override { inner_.average_weights(weights); }
+  void restore_weights(std::span<float> weights) override { inner_.restore_weights(weights); }
   [[nodiscard]] float momentum() const override { return inner_.momentum(); }
   [[nodiscard]] bool adds_accumulators() const override { return inner_.adds_accumulators(); }
   void sum_accumulators(std::span<binned_sum const> sums, std::span<float> numbers) override {
     inner_.sum_accumulators(sums, numbers);
   }
-  [[nodiscard]] rank_memory remembers() const override { return inner_.remembers(); }
-  void save(packer& to) override { inner_.save(to); }
-  [[nodiscard]] bool load(unpacker& from, std::size_t weights) override { return inner_.load(from, weights); }
+  [[nodiscard]] rank_memory local_memory() const override { return inner_.local_memory(); }
+  void save(packer& output) override { inner_.save(output); }
+  [[nodiscard]] bool load(unpacker& input, std::size_t weights) override { return inner_.load(input, weights); }
 
  private:
   strategy& inner_;
@@ -173,11 +173,11 @@ class step_adaptor : public training_step {
   explicit step_adaptor(training_step& inner) noexcept : inner_(inner) {}
 
   [[nodiscard]] std::span<float> parameters() override { return inner_.parameters(); }
-  [[nodiscard]] std::span<float> message() override { return inner_.message(); }
+  [[nodiscard]] std::span<float> gradient_buffer() override { return inner_.gradient_buffer(); }
   [[nodiscard]] std::size_t samples() const override { return inner_.samples(); }
   [[nodiscard]] float learning_rate() const override { return inner_.learning_rate(); }
   void update() override { inner_.update(); }
-  void update_alone() override { inner_.update_alone(); }
+  void update_local() override { inner_.update_local(); }
 
  private:
   training_step& inner_;

@@ -25,7 +25,7 @@ struct identity {
   }
   /// The derivative, from the value of the function.
   template <class T>
-  [[nodiscard]] static constexpr T slope(T) noexcept {
+  [[nodiscard]] static constexpr T derivative(T) noexcept {
     return T{1};
   }
 };
@@ -48,7 +48,7 @@ struct relu {
   /// The derivative, from the value of the function. Uses masks: floating-point comparisons may raise a flag, so that
   /// one which depends on the comparison in `value` would compile to a branch.
   template <class T>
-  [[nodiscard]] static constexpr T slope(T value) noexcept {
+  [[nodiscard]] static constexpr T derivative(T value) noexcept {
     using bits = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
     auto const positive = static_cast<bits>(std::bit_cast<bits>(value) > 0);
     return std::bit_cast<T>(-positive & std::bit_cast<bits>(T{1}));
@@ -74,7 +74,7 @@ struct tanh {
   }
   /// The derivative, from the value of the function.
   template <class T>
-  [[nodiscard]] static constexpr T slope(T value) noexcept {
+  [[nodiscard]] static constexpr T derivative(T value) noexcept {
     return T{1} - value * value;
   }
 };
@@ -96,7 +96,7 @@ struct sigmoid {
   }
   /// The derivative, from the value of the function.
   template <class T>
-  [[nodiscard]] static constexpr T slope(T value) noexcept {
+  [[nodiscard]] static constexpr T derivative(T value) noexcept {
     return value * (T{1} - value);
   }
 };

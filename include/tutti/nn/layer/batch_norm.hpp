@@ -61,7 +61,7 @@ class batch_norm final : public layer<T> {
     gradients_ = gradients;
     statistics_ = statistics;
     sums_.resize(2 * image_.channels + 1);
-    spreads_.resize(image_.channels);
+    inverse_deviations_.resize(image_.channels);
     lines_.resize(5 * line());
   }
 
@@ -74,87 +74,88 @@ class batch_norm final : public layer<T> {
 
   void reserve(std::size_t rows) override {
     std::size_t const runs = detail::runs_of_lines(rows * image_.size(), image_.channels, run_of_lines);
-    room_.resize((std::max)(room_.size(), 2 * runs * line()));
+    partial_sums_.resize((std::max)(partial_sums_.size(), 2 * runs * line()));
   }
 
-  void forward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> y) override {
+  void forward(batch_context<T> const& context, matrix_view<T const> const& x, matrix_view<T> y) override {
     std::size_t const channels = image_.channels;
-    if (how.training) {
-      measure(how, x);
+    if (context.training) {
+      measure_batch(context, x);
     } else {
       for (std::size_t c = 0; c != channels; ++c) {
         mean()[c] = statistics_[c];
-        spread()[c] = T{1} / std::sqrt(statistics_[channels + c] + epsilon);
+        inverse_deviation()[c] = T{1} / std::sqrt(statistics_[channels + c] + epsilon);
       }
     }
     for (std::size_t c = 0; c != channels; ++c) {
-      factor()[c] = parameters_[c] * spread()[c];
+      factor()[c] = parameters_[c] * inverse_deviation()[c];
       offset()[c] = parameters_[channels + c] - mean()[c] * factor()[c];
     }
     for (T* const numbers : {mean(), factor(), offset()}) {
       repeat(numbers);
     }
-    detail::for_each_line(
-        x.size(), channels,
-        [factor = factor(), offset = offset(), from = x.data(), to = y.data()](std::size_t at, std::size_t count) {
-          T const* const in = from + at;
-          T* const out = to + at;
-          for (std::size_t i = 0; i != count; ++i) {
-            out[i] = Activation::value(in[i] * factor[i] + offset[i]);
-          }
-        });
+    detail::for_each_line(x.size(), channels,
+                          [factor = factor(), offset = offset(), x_data = x.data(), y_data = y.data()](
+                              std::size_t at, std::size_t count) {
+                            T const* const x_line = x_data + at;
+                            T* const y_line = y_data + at;
+                            for (std::size_t i = 0; i != count; ++i) {
+                              y_line[i] = Activation::value(x_line[i] * factor[i] + offset[i]);
+                            }
+                          });
   }
 
   /// Computes the gradients from dy, the derivative with respect to y, and dx, the one with respect to x, unless dx
   /// has no columns.
-  void backward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> const&, matrix_view<T> dy,
-                matrix_view<T> dx) override {
-    expects(how.training, "batch_norm: call backward only after a forward in training, with pass::training set");
+  void backward(batch_context<T> const& context, matrix_view<T const> const& x, matrix_view<T> const&,
+                matrix_view<T> dy, matrix_view<T> dx) override {
+    expects(context.training,
+            "batch_norm: call backward only after a forward in training, with batch_context::training set");
     std::size_t const channels = image_.channels;
     // Sums of the derivatives with respect to the normalised values, and of their products with x - mean.
     auto const sums = std::span(sums_).first(2 * channels);
-    T* const slopes = sums.data();
-    T* const moments = slopes + channels;
-    add_up(x.size(), [middle = mean(), factor = factor(), offset = offset(), from = x.data(), slopes_of = dy.data()](
+    T* const dy_sums = sums.data();
+    T* const moments = dy_sums + channels;
+    add_up(x.size(), [middle = mean(), factor = factor(), offset = offset(), x_data = x.data(), dy_data = dy.data()](
                          std::size_t at, std::size_t count, T* first, T* second) {
-      T const* const in = from + at;
-      T* const slope = slopes_of + at;
+      T const* const x_line = x_data + at;
+      T* const dy_line = dy_data + at;
       if constexpr (!std::is_same_v<Activation, identity>) {
         // The activation's argument is computed again, which costs less than loading y from memory.
         for (std::size_t i = 0; i != count; ++i) {
-          slope[i] *= Activation::slope(Activation::value(in[i] * factor[i] + offset[i]));
+          dy_line[i] *= Activation::derivative(Activation::value(x_line[i] * factor[i] + offset[i]));
         }
       }
       for (std::size_t i = 0; i != count; ++i) {
-        first[i] += slope[i];
-        second[i] += slope[i] * (in[i] - middle[i]);
+        first[i] += dy_line[i];
+        second[i] += dy_line[i] * (x_line[i] - middle[i]);
       }
     });
     for (std::size_t c = 0; c != channels; ++c) {
-      gradients_[c] = moments[c] * spread()[c];
-      gradients_[channels + c] = slopes[c];
+      gradients_[c] = moments[c] * inverse_deviation()[c];
+      gradients_[channels + c] = dy_sums[c];
     }
     if (dx.shape(1) == 0) {
       // The layer is the first of its model on every rank, so no rank waits for the sum.
       return;
     }
-    how.sum(sums);
+    context.sum(sums);
     T* const moment = lines_.data() + 3 * line();
-    T* const mean_slope = moment + line();
+    T* const mean_dy = moment + line();
     for (std::size_t c = 0; c != channels; ++c) {
-      moment[c] = moments[c] * factor()[c] * spread()[c] * spread()[c] / samples_;
-      mean_slope[c] = slopes[c] * factor()[c] / samples_;
+      moment[c] = moments[c] * factor()[c] * inverse_deviation()[c] * inverse_deviation()[c] / samples_;
+      mean_dy[c] = dy_sums[c] * factor()[c] / samples_;
     }
     repeat(moment);
-    repeat(mean_slope);
+    repeat(mean_dy);
     detail::for_each_line(x.size(), channels,
-                          [=, factor = factor(), middle = mean(), from = x.data(), slopes_of = dy.data(),
-                           to = dx.data()](std::size_t at, std::size_t count) {
-                            T const* const in = from + at;
-                            T const* const slope = slopes_of + at;
-                            T* const out = to + at;
+                          [=, factor = factor(), middle = mean(), x_data = x.data(), dy_data = dy.data(),
+                           dx_data = dx.data()](std::size_t at, std::size_t count) {
+                            T const* const x_line = x_data + at;
+                            T const* const dy_line = dy_data + at;
+                            T* const dx_line = dx_data + at;
                             for (std::size_t i = 0; i != count; ++i) {
-                              out[i] = factor[i] * slope[i] - mean_slope[i] - (in[i] - middle[i]) * moment[i];
+                              dx_line[i] = factor[i] * dy_line[i] - mean_dy[i] - (x_line[i] - middle[i]) * moment[i];
                             }
                           });
   }
@@ -167,7 +168,7 @@ class batch_norm final : public layer<T> {
   [[nodiscard]] T* mean() noexcept { return lines_.data(); }
   [[nodiscard]] T* factor() noexcept { return lines_.data() + line(); }
   [[nodiscard]] T* offset() noexcept { return lines_.data() + 2 * line(); }
-  [[nodiscard]] T* spread() noexcept { return spreads_.data(); }  // 1 / standard deviation
+  [[nodiscard]] T* inverse_deviation() noexcept { return inverse_deviations_.data(); }  // 1 / standard deviation
 
   /// Extends the values of the channels to a line, by repetition.
   void repeat(T* numbers) noexcept {
@@ -181,37 +182,37 @@ class batch_norm final : public layer<T> {
   template <class F>
   void add_up(std::size_t numbers, F const& f) {
     detail::sum_lines<2>(
-        numbers, image_.channels, run_of_lines, room_.data(), sums_.data(),
-        [&f, line = line()](std::size_t at, std::size_t count, T* both) { f(at, count, both, both + line); });
+        numbers, image_.channels, run_of_lines, partial_sums_.data(), sums_.data(),
+        [&f, line = line()](std::size_t at, std::size_t count, T* sums) { f(at, count, sums, sums + line); });
   }
 
   /// Computes mean and spread of the batch, from differences to the running mean: sums of the values themselves would
   /// lose as many digits as a large mean takes.
-  void measure(pass<T> const& how, matrix_view<T const> const& x) {
+  void measure_batch(batch_context<T> const& context, matrix_view<T const> const& x) {
     std::size_t const channels = image_.channels;
     T* const running = statistics_.data();
     std::copy_n(running, channels, mean());
     repeat(mean());
-    add_up(x.size(), [middle = mean(), from = x.data()](std::size_t at, std::size_t count, T* first, T* second) {
-      T const* const in = from + at;
+    add_up(x.size(), [middle = mean(), x_data = x.data()](std::size_t at, std::size_t count, T* first, T* second) {
+      T const* const x_line = x_data + at;
       for (std::size_t i = 0; i != count; ++i) {
-        T const difference = in[i] - middle[i];
+        T const difference = x_line[i] - middle[i];
         first[i] += difference;
         second[i] += difference * difference;
       }
     });
     std::size_t const lines = x.size() / channels;
     sums_.back() = static_cast<T>(lines);
-    how.sum(sums_);
+    context.sum(sums_);
     samples_ = sums_.back();
     for (std::size_t c = 0; c != channels; ++c) {
       T const difference = sums_[c] / samples_;
       T const variance = (std::max)(sums_[channels + c] / samples_ - difference * difference, T{0});
       mean()[c] = running[c] + difference;
-      spread()[c] = T{1} / std::sqrt(variance + epsilon);
-      T const unbiased = variance * samples_ / (std::max)(samples_ - T{1}, T{1});
+      inverse_deviation()[c] = T{1} / std::sqrt(variance + epsilon);
+      T const sample_variance = variance * samples_ / (std::max)(samples_ - T{1}, T{1});
       running[c] += momentum * difference;
-      running[channels + c] += momentum * (unbiased - running[channels + c]);
+      running[channels + c] += momentum * (sample_variance - running[channels + c]);
     }
   }
 
@@ -220,10 +221,10 @@ class batch_norm final : public layer<T> {
   std::span<T> gradients_;
   std::span<T> statistics_;
   std::vector<T> sums_;  // sums over ranks
-  std::vector<T> spreads_;
+  std::vector<T> inverse_deviations_;
   std::vector<T> lines_;  // mean, factor, offset, and two of backward
-  std::vector<T> room_;   // partial sums
-  T samples_ = 0;         // rows times pixels in the batch of all ranks
+  std::vector<T> partial_sums_;
+  T samples_ = 0;  // rows times pixels in the batch of all ranks
 };
 
 #ifdef TUTTI_SEPARATE_COMPILATION

@@ -25,17 +25,19 @@ class channels_last final : public layer<T> {
   [[nodiscard]] image_shape output_shape() const noexcept { return image_; }
   [[nodiscard]] geometry::variant geometry() const override { return {geometry::channels_last{image_}}; }
 
-  void forward(pass<T> const&, matrix_view<T const> const& x, matrix_view<T> y) override {
-    for_each(x.shape(0),
-             [from = x.data(), to = y.data()](std::size_t planar, std::size_t mixed) { to[mixed] = from[planar]; });
+  void forward(batch_context<T> const&, matrix_view<T const> const& x, matrix_view<T> y) override {
+    for_each(x.shape(0), [input = x.data(), output = y.data()](std::size_t planar, std::size_t interleaving) {
+      output[interleaving] = input[planar];
+    });
   }
 
   /// Computes dx, the derivative with respect to x, from dy, the one with respect to y, unless dx has no columns.
-  void backward(pass<T> const&, matrix_view<T const> const&, matrix_view<T> const&, matrix_view<T> dy,
+  void backward(batch_context<T> const&, matrix_view<T const> const&, matrix_view<T> const&, matrix_view<T> dy,
                 matrix_view<T> dx) override {
     if (dx.shape(1) != 0) {
-      for_each(dy.shape(0),
-               [from = dy.data(), to = dx.data()](std::size_t planar, std::size_t mixed) { to[planar] = from[mixed]; });
+      for_each(dy.shape(0), [input = dy.data(), output = dx.data()](std::size_t planar, std::size_t interleaving) {
+        output[planar] = input[interleaving];
+      });
     }
   }
 

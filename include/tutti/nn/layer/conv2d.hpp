@@ -36,21 +36,22 @@ template <class T, activation<T> Activation = identity>
 class conv2d final : public layer<T> {
  public:
   /// @pre the window fits into the padded image; the groups divide the channels of both sides
-  conv2d(image_shape const& image, convolution const& what)
-      : of_(image, what), bias_(what.bias ? what.channels : 0), kernel_(of_) {}
+  conv2d(image_shape const& image, convolution const& options)
+      : geometry_(image, options), bias_(options.bias ? options.channels : 0), kernel_(geometry_) {}
 
   [[nodiscard]] std::unique_ptr<layer<T>> clone() const override { return std::make_unique<conv2d>(*this); }
-  [[nodiscard]] std::size_t inputs() const noexcept override { return of_.input.size(); }
-  [[nodiscard]] std::size_t outputs() const noexcept override { return of_.output.size(); }
+  [[nodiscard]] std::size_t inputs() const noexcept override { return geometry_.input.size(); }
+  [[nodiscard]] std::size_t outputs() const noexcept override { return geometry_.output.size(); }
   /// The shape of an output image.
-  [[nodiscard]] image_shape output_shape() const noexcept { return of_.output; }
-  [[nodiscard]] std::size_t parameters() const noexcept override { return of_.weights() + bias_; }
-  [[nodiscard]] std::size_t pixels() const noexcept override { return of_.pixels(); }
+  [[nodiscard]] image_shape output_shape() const noexcept { return geometry_.output; }
+  [[nodiscard]] std::size_t parameters() const noexcept override { return geometry_.weights() + bias_; }
+  [[nodiscard]] std::size_t pixels() const noexcept override { return geometry_.pixels(); }
   [[nodiscard]] weight_blocks weights() const noexcept override {
-    return {of_.groups, of_.fan_in(), of_.group_outputs()};
+    return {geometry_.groups, geometry_.fan_in(), geometry_.group_outputs()};
   }
   [[nodiscard]] geometry::variant geometry() const override {
-    return {geometry::convolution{of_.input, of_.output, of_.over, of_.groups, bias_ != 0, Activation::kind}};
+    return {geometry::convolution{geometry_.input, geometry_.output, geometry_.filter_window, geometry_.groups,
+                                  bias_ != 0, Activation::kind}};
   }
 
   /// Binds the vectors: the weights, a matrix for each group, then the biases.
@@ -64,44 +65,45 @@ class conv2d final : public layer<T> {
 
   /// Draws uniform weights with standard deviation gain / sqrt(values under the window), and zero biases.
   void initialise(random_sequence& random) override {
-    T const limit = std::sqrt(T{3} / static_cast<T>(of_.fan_in())) * static_cast<T>(Activation::gain);
-    std::ranges::generate(parameters_.first(of_.weights()),
+    T const limit = std::sqrt(T{3} / static_cast<T>(geometry_.fan_in())) * static_cast<T>(Activation::gain);
+    std::ranges::generate(parameters_.first(geometry_.weights()),
                           [&] { return (T{2} * random.fraction<T>() - T{1}) * limit; });
     std::ranges::fill(parameters_.last(bias_), T{0});
   }
 
   void reserve(std::size_t rows) override { kernel_.reserve(rows); }
 
-  void forward(pass<T> const&, matrix_view<T const> const& x, matrix_view<T> y) override {
+  void forward(batch_context<T> const&, matrix_view<T const> const& x, matrix_view<T> y) override {
     kernel_.forward(x.shape(0), x.data(), parameters_.data(), y.data());
     if (bias_ != 0) {
-      detail::add_bias<Activation>(y.data(), x.shape(0) * of_.pixels(), bias_, parameters_.data() + of_.weights());
+      detail::add_bias<Activation>(y.data(), x.shape(0) * geometry_.pixels(), bias_,
+                                   parameters_.data() + geometry_.weights());
     } else if constexpr (!std::is_same_v<Activation, identity>) {
-      detail::elementwise(y.size(), [to = y.data()](std::size_t i) { to[i] = Activation::value(to[i]); });
+      detail::elementwise(y.size(), [values = y.data()](std::size_t i) { values[i] = Activation::value(values[i]); });
     }
   }
 
   /// Computes the gradients from dy, the derivative with respect to y, and dx, the one with respect to x, unless dx
   /// has no columns.
-  void backward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> const& y, matrix_view<T> dy,
-                matrix_view<T> dx) override {
+  void backward(batch_context<T> const& context, matrix_view<T const> const& x, matrix_view<T> const& y,
+                matrix_view<T> dy, matrix_view<T> dx) override {
     if (bias_ != 0) {
-      detail::differentiate_bias<Activation>(y.data(), dy.data(), x.shape(0) * of_.pixels(), bias_,
-                                             gradients_.data() + of_.weights());
+      detail::differentiate_bias<Activation>(y.data(), dy.data(), x.shape(0) * geometry_.pixels(), bias_,
+                                             gradients_.data() + geometry_.weights());
     } else if constexpr (!std::is_same_v<Activation, identity>) {
       detail::elementwise(y.size(), [values = y.data(), slopes = dy.data()](std::size_t i) {
-        slopes[i] *= Activation::slope(values[i]);
+        slopes[i] *= Activation::derivative(values[i]);
       });
     }
     kernel_.differentiate_weights(x.shape(0), x.data(), dy.data(), gradients_.data());
-    how.completed(gradients_.data());
+    context.on_completion(gradients_.data());
     if (dx.shape(1) != 0) {
       kernel_.differentiate_input(x.shape(0), dy.data(), parameters_.data(), dx.data());
     }
   }
 
  private:
-  detail::convolution_geometry of_;
+  detail::convolution_geometry geometry_;
   std::size_t bias_;  // number of biases
   detail::convolution_kernel<T> kernel_;
   std::span<T> parameters_;

@@ -56,23 +56,22 @@ class dense final : public layer<T> {
     std::ranges::fill(parameters_.last(outputs_), T{0});
   }
 
-  void forward(pass<T> const&, matrix_view<T const> const& x, matrix_view<T> y) override {
+  void forward(batch_context<T> const&, matrix_view<T const> const& x, matrix_view<T> y) override {
     detail::product<T>(x, detail::operand::as_is, matrix_of_weights(), detail::operand::as_is, y);
     detail::add_bias<Activation>(y.data(), y.shape(0), outputs_, parameters_.data() + inputs_ * outputs_);
   }
 
   /// Computes the gradients from dy, the derivative with respect to y, and dx, the one with respect to x, unless dx
   /// has no columns.
-  void backward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> const& y, matrix_view<T> dy,
-                matrix_view<T> dx) override {
+  void backward(batch_context<T> const& context, matrix_view<T const> const& x, matrix_view<T> const& y,
+                matrix_view<T> dy, matrix_view<T> dx) override {
     detail::differentiate_bias<Activation>(y.data(), dy.data(), dy.shape(0), outputs_,
                                            gradients_.data() + inputs_ * outputs_);
     auto slopes = view<T>(gradients_.data(), inputs_, outputs_);
-    detail::product<T>(x, detail::operand::transposed, read_only<T>(dy), detail::operand::as_is, slopes);
-    how.completed(gradients_.data());
+    detail::product<T>(x, detail::operand::transpose, read_only<T>(dy), detail::operand::as_is, slopes);
+    context.on_completion(gradients_.data());
     if (dx.shape(1) != 0) {
-      detail::product<T>(read_only<T>(dy), detail::operand::as_is, matrix_of_weights(), detail::operand::transposed,
-                         dx);
+      detail::product<T>(read_only<T>(dy), detail::operand::as_is, matrix_of_weights(), detail::operand::transpose, dx);
     }
   }
 

@@ -24,21 +24,21 @@ class dropout final : public layer<T> {
  public:
   /// @pre 0 <= probability < 1
   dropout(std::size_t inputs, double probability)
-      : inputs_(inputs), limit_(limit_of(probability)), kept_(1 / (1 - probability)) {}
+      : inputs_(inputs), limit_(limit_of(probability)), scale_(1 / (1 - probability)) {}
 
   [[nodiscard]] std::unique_ptr<layer<T>> clone() const override { return std::make_unique<dropout>(*this); }
   [[nodiscard]] std::size_t inputs() const noexcept override { return inputs_; }
   [[nodiscard]] std::size_t outputs() const noexcept override { return inputs_; }
   [[nodiscard]] geometry::variant geometry() const override {
-    return {geometry::dropout{inputs_, limit_, static_cast<float>(kept_), key_}};
+    return {geometry::dropout{inputs_, limit_, static_cast<float>(scale_), key_}};
   }
 
   void initialise(random_sequence& random) noexcept override { key_ = random(); }
   void reserve(std::size_t rows) override { factors_.resize((std::max)(factors_.size(), rows * inputs_)); }
 
-  void forward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> y) override {
-    if (how.training) {
-      draw(how, x.shape(0));
+  void forward(batch_context<T> const& context, matrix_view<T const> const& x, matrix_view<T> y) override {
+    if (context.training) {
+      draw(context, x.shape(0));
       multiply(x.data(), y.data(), x.size());
     } else {
       std::copy_n(x.data(), x.size(), y.data());
@@ -46,7 +46,7 @@ class dropout final : public layer<T> {
   }
 
   /// Computes dx, the derivative with respect to x, from dy, the one with respect to y, unless dx has no columns.
-  void backward(pass<T> const&, matrix_view<T const> const&, matrix_view<T> const&, matrix_view<T> dy,
+  void backward(batch_context<T> const&, matrix_view<T const> const&, matrix_view<T> const&, matrix_view<T> dy,
                 matrix_view<T> dx) override {
     if (dx.shape(1) != 0) {
       multiply(dy.data(), dx.data(), dy.size());
@@ -61,27 +61,27 @@ class dropout final : public layer<T> {
     return static_cast<std::uint32_t>(probability * 4294967296.0);
   }
 
-  void draw(pass<T> const& how, std::size_t rows) {
-    T const kept = static_cast<T>(kept_);
-    std::uint64_t const key = random_sequence(key_, how.step)();
+  void draw(batch_context<T> const& context, std::size_t rows) {
+    T const scale = static_cast<T>(scale_);
+    std::uint64_t const key = random_sequence(key_, context.step)();
     T* factor = factors_.data();
     for (std::size_t r = 0; r != rows; ++r) {
-      random_sequence random(key, how.first_row + r);
+      random_sequence random(key, context.first_row + r);
       for (std::size_t c = 0; c != inputs_; ++c) {
-        *factor++ = random() >> 32U < limit_ ? T{0} : kept;
+        *factor++ = random() >> 32U < limit_ ? T{0} : scale;
       }
     }
   }
 
-  void multiply(T const* from, T* to, std::size_t count) const {
+  void multiply(T const* input, T* output, std::size_t count) const {
     for (std::size_t i = 0; i != count; ++i) {
-      to[i] = from[i] * factors_[i];
+      output[i] = input[i] * factors_[i];
     }
   }
 
   std::size_t inputs_;
   std::uint32_t limit_;
-  double kept_;
+  double scale_;
   std::uint64_t key_ = 0;
   std::vector<T> factors_;  // factors of the last batch
 };

@@ -31,13 +31,13 @@ class average_pool final : public detail::pooling<T> {
   }
 
   /// Computes y from x, row by row.
-  void forward(pass<T> const&, matrix_view<T const> const& x, matrix_view<T> y) override {
+  void forward(batch_context<T> const&, matrix_view<T const> const& x, matrix_view<T> y) override {
     this->for_each_place(x.shape(0), [&](detail::place const& p) {
       T* const mean = y.data() + p.output;
       T const share = T{1} / static_cast<T>(p.pixels());
       std::fill_n(mean, this->input().channels, T{0});
-      p.for_each_pixel(this->input(), [&](std::size_t from) {
-        T const* const pixel = x.data() + from;
+      p.for_each_pixel(this->input(), [&](std::size_t pixel_index) {
+        T const* const pixel = x.data() + pixel_index;
         for (std::size_t c = 0; c != this->input().channels; ++c) {
           mean[c] += pixel[c] * share;
         }
@@ -46,15 +46,15 @@ class average_pool final : public detail::pooling<T> {
   }
 
   /// Computes dx, the derivative with respect to x, from dy, the one with respect to y, unless dx has no columns.
-  void backward(pass<T> const&, matrix_view<T const> const&, matrix_view<T> const&, matrix_view<T> dy,
+  void backward(batch_context<T> const&, matrix_view<T const> const&, matrix_view<T> const&, matrix_view<T> dy,
                 matrix_view<T> dx) override {
     this->differentiate(dy, dx, [&](detail::place const& p) {
-      T const* const slope = dy.data() + p.output;
+      T const* const derivative = dy.data() + p.output;
       T const share = T{1} / static_cast<T>(p.pixels());
-      p.for_each_pixel(this->input(), [&](std::size_t from) {
-        T* const pixel = dx.data() + from;
+      p.for_each_pixel(this->input(), [&](std::size_t pixel_index) {
+        T* const pixel = dx.data() + pixel_index;
         for (std::size_t c = 0; c != this->input().channels; ++c) {
-          pixel[c] += slope[c] * share;
+          pixel[c] += derivative[c] * share;
         }
       });
     });
@@ -79,34 +79,36 @@ class max_pool final : public detail::pooling<T> {
   }
 
   /// Allocates memory for batches of this many rows; later calls do not allocate.
-  void reserve(std::size_t rows) override { chosen_.resize((std::max)(chosen_.size(), rows * this->outputs())); }
+  void reserve(std::size_t rows) override { sources_.resize((std::max)(sources_.size(), rows * this->outputs())); }
 
   /// Computes y from x, row by row.
-  void forward(pass<T> const&, matrix_view<T const> const& x, matrix_view<T> y) override {
-    auto const& in = this->input();
-    this->for_each_place(x.shape(0), [in, from = x.data(), to = y.data(), at = chosen_.data()](detail::place const& p) {
-      T const* const image = from + p.image;
-      std::size_t const rest = in.size() - ((p.bottom - 1) * in.columns + p.right - 1) * in.channels;
-      for (std::size_t c = 0; c < in.channels; c += lanes) {
-        // Writing beyond the last channel is harmless: it hits the next position, which is written later.
-        if (c + lanes <= rest && p.output + c + lanes <= p.end) {
-          choose(in, p, image + c, to + p.output + c, at + p.output + c, lanes);
-        } else {
-          choose(in, p, image + c, to + p.output + c, at + p.output + c, (std::min)(lanes, in.channels - c));
-        }
-      }
-    });
+  void forward(batch_context<T> const&, matrix_view<T const> const& x, matrix_view<T> y) override {
+    auto const& input = this->input();
+    this->for_each_place(
+        x.shape(0), [input, x_data = x.data(), y_data = y.data(), sources = sources_.data()](detail::place const& p) {
+          T const* const image = x_data + p.image;
+          std::size_t const rest = input.size() - ((p.bottom - 1) * input.columns + p.right - 1) * input.channels;
+          for (std::size_t c = 0; c < input.channels; c += lanes) {
+            // Writing beyond the last channel is harmless: it hits the next position, which is written later.
+            if (c + lanes <= rest && p.output + c + lanes <= p.end) {
+              find_largest(input, p, image + c, y_data + p.output + c, sources + p.output + c, lanes);
+            } else {
+              find_largest(input, p, image + c, y_data + p.output + c, sources + p.output + c,
+                           (std::min)(lanes, input.channels - c));
+            }
+          }
+        });
   }
 
   /// Computes dx, the derivative with respect to x, from dy, the one with respect to y, unless dx has no columns.
-  void backward(pass<T> const&, matrix_view<T const> const&, matrix_view<T> const&, matrix_view<T> dy,
+  void backward(batch_context<T> const&, matrix_view<T const> const&, matrix_view<T> const&, matrix_view<T> dy,
                 matrix_view<T> dx) override {
     this->differentiate(dy, dx, [&](detail::place const& p) {
-      T const* const slope = dy.data() + p.output;
-      std::uint32_t const* const at = chosen_.data() + p.output;
-      T* const to = dx.data() + p.image;
+      T const* const derivative = dy.data() + p.output;
+      std::uint32_t const* const sources = sources_.data() + p.output;
+      T* const dx_image = dx.data() + p.image;
       for (std::size_t c = 0; c != this->input().channels; ++c) {
-        to[at[c] + c] += slope[c];
+        dx_image[sources[c] + c] += derivative[c];
       }
     });
   }
@@ -132,10 +134,10 @@ class max_pool final : public detail::pooling<T> {
 
   /// Finds the largest value of each of this many channels under the window, and the beginning of its pixel in the
   /// image.
-  [[gnu::always_inline]] static void choose(image_shape const& input, detail::place const& p, T const* image, T* to,
-                                            std::uint32_t* at, std::size_t channels) noexcept {
+  [[gnu::always_inline]] static void find_largest(image_shape const& input, detail::place const& p, T const* image,
+                                                  T* largest, std::uint32_t* sources, std::size_t channels) noexcept {
     keys best = keys{} + (std::numeric_limits<key>::min)();  // less than the key of any number
-    keys chosen{};
+    keys source_keys{};
     for (std::size_t i = p.top; i != p.bottom; ++i) {
       for (std::size_t j = p.left; j != p.right; ++j) {
         std::size_t const pixel = (i * input.columns + j) * input.channels;
@@ -144,17 +146,17 @@ class max_pool final : public detail::pooling<T> {
         order(k);
         keys const better = k > best;
         best ^= (best ^ k) & better;
-        chosen ^= (chosen ^ static_cast<key>(pixel)) & better;
+        source_keys ^= (source_keys ^ static_cast<key>(pixel)) & better;
       }
     }
     exchange(best);
-    std::memcpy(to, &best, channels * sizeof(T));
+    std::memcpy(largest, &best, channels * sizeof(T));
     for (std::size_t c = 0; c != channels; ++c) {
-      at[c] = static_cast<std::uint32_t>(chosen[c]);
+      sources[c] = static_cast<std::uint32_t>(source_keys[c]);
     }
   }
 
-  std::vector<std::uint32_t> chosen_;  // for each output value, the beginning of its source pixel
+  std::vector<std::uint32_t> sources_;  // for each output value, the beginning of its source pixel
 };
 
 #ifdef TUTTI_SEPARATE_COMPILATION

@@ -68,11 +68,12 @@ class residual final : public layer<T> {
 
   /// Binds the vectors: the part of the body, then that of the shortcut.
   void bind(std::span<T> parameters, std::span<T> gradients, std::span<T> statistics) override {
-    std::size_t const learned = body_.parameters();
-    std::size_t const remembered = body_.statistics();
-    body_.bind(parameters.first(learned), gradients.first(learned), statistics.first(remembered));
+    std::size_t const parameter_count = body_.parameters();
+    std::size_t const statistics_count = body_.statistics();
+    body_.bind(parameters.first(parameter_count), gradients.first(parameter_count), statistics.first(statistics_count));
     if (shortcut_) {
-      shortcut_->bind(parameters.subspan(learned), gradients.subspan(learned), statistics.subspan(remembered));
+      shortcut_->bind(parameters.subspan(parameter_count), gradients.subspan(parameter_count),
+                      statistics.subspan(statistics_count));
     }
   }
 
@@ -85,63 +86,66 @@ class residual final : public layer<T> {
 
   void reserve(std::size_t rows) override {
     body_.reserve(rows);
-    long_way_.resize({rows, outputs()});
-    body_slopes_.resize({rows, outputs()});
+    body_outputs_.resize({rows, outputs()});
+    body_gradients_.resize({rows, outputs()});
     if (shortcut_) {
       shortcut_->reserve(rows);
-      short_way_.resize({rows, outputs()});
-      inputs_slopes_.resize({rows, inputs()});
+      shortcut_outputs_.resize({rows, outputs()});
+      input_gradients_.resize({rows, inputs()});
     }
   }
 
-  void forward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> y) override {
+  void forward(batch_context<T> const& context, matrix_view<T const> const& x, matrix_view<T> y) override {
     std::size_t const rows = x.shape(0);
-    body_.forward(how, x, first_rows(long_way_, rows));
+    body_.forward(context, x, first_rows(body_outputs_, rows));
     if (shortcut_) {
-      shortcut_->forward(how, x, first_rows(short_way_, rows));
+      shortcut_->forward(context, x, first_rows(shortcut_outputs_, rows));
     }
-    T const* const other = shortcut_ ? short_way_.data() : x.data();
-    detail::elementwise(y.size(), [=, body = long_way_.data(), to = y.data()](std::size_t i) {
-      to[i] = relu::value(body[i] + other[i]);
+    T const* const other = shortcut_ ? shortcut_outputs_.data() : x.data();
+    detail::elementwise(y.size(), [=, body = body_outputs_.data(), outputs = y.data()](std::size_t i) {
+      outputs[i] = relu::value(body[i] + other[i]);
     });
   }
 
   /// Computes the gradients from dy, the derivative with respect to y, and dx, the one with respect to x, unless dx
   /// has no columns.
-  void backward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> const& y, matrix_view<T> dy,
-                matrix_view<T> dx) override {
+  void backward(batch_context<T> const& context, matrix_view<T const> const& x, matrix_view<T> const& y,
+                matrix_view<T> dy, matrix_view<T> dx) override {
     std::size_t const rows = x.shape(0);
     // A copy for the body, which may overwrite its derivatives; the shortcut needs them, too.
-    detail::elementwise(y.size(), [values = y.data(), slopes = dy.data(), body = body_slopes_.data()](std::size_t i) {
-      slopes[i] *= relu::slope(values[i]);
-      body[i] = slopes[i];
-    });
-    T const* more = dy.data();
+    detail::elementwise(y.size(),
+                        [values = y.data(), gradients = dy.data(), copies = body_gradients_.data()](std::size_t i) {
+                          gradients[i] *= relu::derivative(values[i]);
+                          copies[i] = gradients[i];
+                        });
+    T const* shortcut_gradients = dy.data();
     if (shortcut_) {  // before the body, because its gradients are behind the body's
-      auto const onward = dx.shape(1) == 0 ? dx : first_rows(inputs_slopes_, rows);
-      shortcut_->backward(how, x, first_rows(short_way_, rows), dy, onward);
-      more = inputs_slopes_.data();
+      auto const shortcut_dx = dx.shape(1) == 0 ? dx : first_rows(input_gradients_, rows);
+      shortcut_->backward(context, x, first_rows(shortcut_outputs_, rows), dy, shortcut_dx);
+      shortcut_gradients = input_gradients_.data();
     }
-    body_.backward(how, x, first_rows(long_way_, rows), first_rows(body_slopes_, rows), dx);
-    detail::elementwise(dx.size(), [to = dx.data(), more](std::size_t i) { to[i] += more[i]; });
+    body_.backward(context, x, first_rows(body_outputs_, rows), first_rows(body_gradients_, rows), dx);
+    detail::elementwise(dx.size(), [gradients = dx.data(), shortcut_gradients](std::size_t i) {
+      gradients[i] += shortcut_gradients[i];
+    });
   }
 
  private:
   template <class Layer>
   [[nodiscard]] static layer_list<T> list_of(std::initializer_list<Layer> layers) {
     layer_list<T> result;
-    for (Layer const& one : layers) {
-      result.push_back(one);
+    for (Layer const& layer : layers) {
+      result.push_back(layer);
     }
     return result;
   }
 
   detail::sequence<T> body_;
   std::optional<detail::sequence<T>> shortcut_;
-  matrix<T> long_way_;       // outputs of the body
-  matrix<T> short_way_;      // outputs of the shortcut
-  matrix<T> body_slopes_;    // derivative with respect to the body's outputs
-  matrix<T> inputs_slopes_;  // derivative with respect to x through the shortcut
+  matrix<T> body_outputs_;
+  matrix<T> shortcut_outputs_;
+  matrix<T> body_gradients_;   // derivative with respect to the body's outputs
+  matrix<T> input_gradients_;  // derivative with respect to x through the shortcut
 };
 
 #ifdef TUTTI_SEPARATE_COMPILATION

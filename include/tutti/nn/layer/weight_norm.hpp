@@ -33,14 +33,14 @@ class weight_norm final : public layer<T> {
   [[nodiscard]] std::size_t inputs() const override { return inner_.front().inputs(); }
   [[nodiscard]] std::size_t outputs() const override { return inner_.front().outputs(); }
   [[nodiscard]] std::size_t parameters() const override {
-    auto const w = inner_.front().weights();
-    return inner_.front().parameters() + w.blocks * w.units;
+    auto const layout = inner_.front().weights();
+    return inner_.front().parameters() + layout.blocks * layout.units;
   }
   [[nodiscard]] std::size_t statistics() const override { return inner_.front().statistics(); }
   [[nodiscard]] geometry::variant geometry() const override {
-    auto const w = inner_.front().weights();
-    return {
-        geometry::weight_norm{{inner_.front().geometry()}, w.blocks, w.length, w.units, inner_.front().parameters()}};
+    auto const layout = inner_.front().weights();
+    return {geometry::weight_norm{
+        {inner_.front().geometry()}, layout.blocks, layout.length, layout.units, inner_.front().parameters()}};
   }
 
   /// Binds the vectors: v, the layer's other parameters, then g.
@@ -50,16 +50,16 @@ class weight_norm final : public layer<T> {
             parameters.size(), " and ", gradients.size());
     parameters_ = parameters;
     gradients_ = gradients;
-    made_.resize(inner_.front().parameters());
-    slopes_.resize(made_.size());
+    weights_.resize(inner_.front().parameters());
+    weight_gradients_.resize(weights_.size());
     sums_.resize(2 * inner_.front().weights().units);
-    inner_.front().bind(made_, slopes_, statistics);
+    inner_.front().bind(weights_, weight_gradients_, statistics);
   }
 
   /// Draws directions as the layer draws its weights, and sets lengths so that w = v.
   void initialise(random_sequence& random) override {
     inner_.front().initialise(random);
-    std::ranges::copy(made_, parameters_.begin());
+    std::ranges::copy(weights_, parameters_.begin());
     for_each_block([&](block const& b) {
       measure(b);
       std::transform(squares(), squares() + b.units, b.lengths, [](T square) { return std::sqrt(square); });
@@ -68,41 +68,41 @@ class weight_norm final : public layer<T> {
 
   void reserve(std::size_t rows) override { inner_.front().reserve(rows); }
 
-  void forward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> y) override {
-    std::ranges::copy(parameters_.first(made_.size()), made_.begin());
+  void forward(batch_context<T> const& context, matrix_view<T const> const& x, matrix_view<T> y) override {
+    std::ranges::copy(parameters_.first(weights_.size()), weights_.begin());
     for_each_block([&](block const& b) {
       measure(b);
       for (std::size_t i = 0; i != b.length; ++i) {
         for (std::size_t u = 0; u != b.units; ++u) {
-          made_[b.first + i * b.units + u] *= b.lengths[u] / std::sqrt(squares()[u]);
+          weights_[b.first + i * b.units + u] *= b.lengths[u] / std::sqrt(squares()[u]);
         }
       }
     });
-    inner_.front().forward(how, x, y);
+    inner_.front().forward(context, x, y);
   }
 
   /// Computes the gradients. With n = v / |v|: dg = dw n, dv = g / |v| (dw - dg n).
-  void backward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> const& y, matrix_view<T> dy,
-                matrix_view<T> dx) override {
-    pass<T> inside = how;
-    inside.completed = {};  // the layer's gradients are not yet those of the model
-    inner_.front().backward(inside, x, y, dy, dx);
-    std::ranges::copy(slopes_, gradients_.begin());
+  void backward(batch_context<T> const& context, matrix_view<T const> const& x, matrix_view<T> const& y,
+                matrix_view<T> dy, matrix_view<T> dx) override {
+    batch_context<T> inner_context = context;
+    inner_context.on_completion = {};  // the layer's gradients are not yet those of the model
+    inner_.front().backward(inner_context, x, y, dy, dx);
+    std::ranges::copy(weight_gradients_, gradients_.begin());
     for_each_block([&](block const& b) {
       measure(b);
       T* const products = squares() + b.units;
       std::fill_n(products, b.units, T{0});
       T const* const v = parameters_.data() + b.first;
-      T* const slope = gradients_.data() + b.first;
+      T* const gradients = gradients_.data() + b.first;
       for (std::size_t i = 0; i != b.length * b.units; ++i) {
-        products[i % b.units] += slope[i] * v[i];
+        products[i % b.units] += gradients[i] * v[i];
       }
       for (std::size_t u = 0; u != b.units; ++u) {
-        gradients_[made_.size() + b.number * b.units + u] = products[u] / std::sqrt(squares()[u]);
+        gradients_[weights_.size() + b.number * b.units + u] = products[u] / std::sqrt(squares()[u]);
       }
       for (std::size_t i = 0; i != b.length * b.units; ++i) {
         std::size_t const u = i % b.units;
-        slope[i] = b.lengths[u] / std::sqrt(squares()[u]) * (slope[i] - v[i] * products[u] / squares()[u]);
+        gradients[i] = b.lengths[u] / std::sqrt(squares()[u]) * (gradients[i] - v[i] * products[u] / squares()[u]);
       }
     });
   }
@@ -120,9 +120,10 @@ class weight_norm final : public layer<T> {
 
   template <class F>
   void for_each_block(F const& f) {
-    auto const w = inner_.front().weights();
-    for (std::size_t b = 0; b != w.blocks; ++b) {
-      f(block{b, b * w.length * w.units, w.length, w.units, parameters_.data() + made_.size() + b * w.units});
+    auto const layout = inner_.front().weights();
+    for (std::size_t b = 0; b != layout.blocks; ++b) {
+      f(block{b, b * layout.length * layout.units, layout.length, layout.units,
+              parameters_.data() + weights_.size() + b * layout.units});
     }
   }
 
@@ -140,9 +141,9 @@ class weight_norm final : public layer<T> {
   layer_list<T> inner_;  // exactly one layer
   std::span<T> parameters_;
   std::span<T> gradients_;
-  std::vector<T> made_;    // parameters of the inner layer
-  std::vector<T> slopes_;  // gradients of the inner layer
-  std::vector<T> sums_;    // a square and a product for each unit
+  std::vector<T> weights_;           // parameters of the inner layer
+  std::vector<T> weight_gradients_;  // gradients of the inner layer
+  std::vector<T> sums_;              // a square and a product for each unit
 };
 
 #ifdef TUTTI_SEPARATE_COMPILATION

@@ -3,7 +3,7 @@
 
 #include <tutti/extend/expects.hpp>
 #include <tutti/nn/base/tensor.hpp>
-#include <tutti/nn/loss/score.hpp>
+#include <tutti/nn/loss/batch_metrics.hpp>
 
 #include <cstddef>
 
@@ -14,7 +14,8 @@ struct mean_squared_error {
   /// The sum of the loss over the rows; `correct` stays 0.
   /// @pre one target per prediction
   template <class T>
-  [[nodiscard]] static score<T> measure(matrix_view<T> const& predictions, matrix_view<T const> const& targets) {
+  [[nodiscard]] static batch_metrics<T> measure(matrix_view<T> const& predictions,
+                                                matrix_view<T const> const& targets) {
     expects(targets.shape() == predictions.shape(), "mean_squared_error: there are ", predictions.size(),
             " predictions and ", targets.size(), " targets, or their shapes differ; give both one shape");
     T sum = 0;
@@ -28,8 +29,8 @@ struct mean_squared_error {
   /// Returns what `measure` returns, and writes `scale` times the derivative of the loss with respect to each
   /// prediction. A mean over a batch of B rows, on any number of ranks, has scale 1 / B.
   template <class T>
-  static score<T> differentiate(matrix_view<T> const& predictions, matrix_view<T const> const& targets, T scale,
-                                matrix_view<T> derivatives) {
+  static batch_metrics<T> differentiate(matrix_view<T> const& predictions, matrix_view<T const> const& targets, T scale,
+                                        matrix_view<T> derivatives) {
     expects(derivatives.shape() == predictions.shape(), "mean_squared_error: there are ", predictions.size(),
             " predictions and room for ", derivatives.size(),
             " derivatives, or their shapes differ; give both one shape");

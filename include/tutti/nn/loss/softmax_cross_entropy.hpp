@@ -4,7 +4,7 @@
 #include <tutti/extend/expects.hpp>
 #include <tutti/nn/base/tensor.hpp>
 #include <tutti/nn/detail/numbers/exponential.hpp>
-#include <tutti/nn/loss/score.hpp>
+#include <tutti/nn/loss/batch_metrics.hpp>
 
 #include <cmath>
 #include <cstddef>
@@ -18,15 +18,16 @@ struct softmax_cross_entropy {
   /// The batch metrics of the predictions.
   /// @pre one label per row, each below the number of columns
   template <class T>
-  [[nodiscard]] static score<T> measure(matrix_view<T> const& predictions, std::span<std::uint8_t const> labels) {
+  [[nodiscard]] static batch_metrics<T> measure(matrix_view<T> const& predictions,
+                                                std::span<std::uint8_t const> labels) {
     return run<false, T>(predictions, labels, T{0}, nullptr);
   }
 
   /// Returns what `measure` returns, and writes `scale` times the derivative of the loss with respect to each
   /// prediction. A mean over a batch of B rows, on any number of ranks, has scale 1 / B.
   template <class T>
-  static score<T> differentiate(matrix_view<T> const& predictions, std::span<std::uint8_t const> labels, T scale,
-                                matrix_view<T> derivatives) {
+  static batch_metrics<T> differentiate(matrix_view<T> const& predictions, std::span<std::uint8_t const> labels,
+                                        T scale, matrix_view<T> derivatives) {
     expects(derivatives.shape() == predictions.shape(), "softmax_cross_entropy: there are ", predictions.size(),
             " predictions and room for ", derivatives.size(),
             " derivatives, or their shapes differ; give both one shape");
@@ -35,11 +36,12 @@ struct softmax_cross_entropy {
 
  private:
   template <bool Differentiates, class T>
-  static score<T> run(matrix_view<T> const& predictions, std::span<std::uint8_t const> labels, T scale, T* slope) {
+  static batch_metrics<T> run(matrix_view<T> const& predictions, std::span<std::uint8_t const> labels, T scale,
+                              T* derivative) {
     expects(labels.size() == predictions.shape(0), "softmax_cross_entropy: there are ", predictions.shape(0),
             " rows of predictions and ", labels.size(), " labels; give a label for each row");
     std::size_t const classes = predictions.shape(1);
-    score<T> sum;
+    batch_metrics<T> sum;
     T const* row = predictions.data();
     for (std::uint8_t const label : labels) {
       expects(label < classes, "softmax_cross_entropy: labels must be below the number of classes, ", classes, ", not ",
@@ -54,7 +56,7 @@ struct softmax_cross_entropy {
         T const e = detail::exponential(row[c] - top);
         total += e;
         if constexpr (Differentiates) {
-          slope[c] = e;
+          derivative[c] = e;
         }
       }
       sum.loss += std::log(total) + (top - row[label]);
@@ -62,10 +64,10 @@ struct softmax_cross_entropy {
       if constexpr (Differentiates) {
         T const factor = scale / total;
         for (std::size_t c = 0; c != classes; ++c) {
-          slope[c] *= factor;
+          derivative[c] *= factor;
         }
-        slope[label] -= scale;
-        slope += classes;
+        derivative[label] -= scale;
+        derivative += classes;
       }
       row += classes;
     }

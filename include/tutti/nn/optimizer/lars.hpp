@@ -37,16 +37,17 @@ class lars : public optimizer<T> {
 
   /// @param layers ranges of the layers' parameters, in order and without gaps
   /// @pre 0 <= momentum < 1, 0 <= decay, 0 < trust
-  lars(std::vector<parameter_range> layers, coefficients given) : layers_(std::move(layers)), given_(given) {
+  lars(std::vector<parameter_range> layers, coefficients values) : layers_(std::move(layers)), coefficients_(values) {
     std::size_t count = 0;
     for (auto const& layer : layers_) {
       expects(layer.offset == count, "lars: layers must lie one after the other, without gaps: one begins at ",
               layer.offset, ", and the one before ends at ", count);
       count += layer.size;
     }
-    expects(given.momentum >= T{0} && given.momentum < T{1}, "lars: momentum must be in [0, 1), not ", given.momentum);
-    expects(given.decay >= T{0}, "lars: weight decay must be 0 or more, not ", given.decay);
-    expects(given.trust > T{0}, "lars: the trust coefficient must be above 0, not ", given.trust);
+    expects(values.momentum >= T{0} && values.momentum < T{1}, "lars: momentum must be in [0, 1), not ",
+            values.momentum);
+    expects(values.decay >= T{0}, "lars: weight decay must be 0 or more, not ", values.decay);
+    expects(values.trust > T{0}, "lars: the trust coefficient must be above 0, not ", values.trust);
     velocity_.resize(count);
   }
 
@@ -68,14 +69,14 @@ class lars : public optimizer<T> {
 
  private:
   [[nodiscard]] T local_rate(double weights, double gradients) const noexcept {
-    return weights > 0 && gradients > 0
-               ? static_cast<T>(double{given_.trust} * weights / (gradients + double{given_.decay} * weights))
-               : T{1};
+    return weights > 0 && gradients > 0 ? static_cast<T>(double{coefficients_.trust} * weights /
+                                                         (gradients + double{coefficients_.decay} * weights))
+                                        : T{1};
   }
 
   void move(T* w, T const* g, T* v, std::size_t count, T rate) const noexcept {
-    T const momentum = given_.momentum;
-    T const decay = given_.decay;
+    T const momentum = coefficients_.momentum;
+    T const decay = coefficients_.decay;
     for (std::size_t i = 0; i != count; ++i) {
       v[i] = momentum * v[i] + rate * (g[i] + decay * w[i]);
       w[i] -= v[i];
@@ -83,7 +84,7 @@ class lars : public optimizer<T> {
   }
 
   std::vector<parameter_range> layers_;
-  coefficients given_;
+  coefficients coefficients_;
   std::vector<T> velocity_;
 };
 

@@ -17,7 +17,7 @@ TUTTI_DECL std::unique_ptr<optimizer<float>> make_optimizer(settings const& sett
   std::size_t const count = layers.empty() ? 0 : layers.back().offset + layers.back().size;
   expects(!settings.momentum_corrected || settings.optimizer != optimizer_kind::lars,
           "optimizer: lars has no momentum correction; use sgd or nesterov, or set momentum_corrected to false");
-  auto const with = [&](auto momentum) -> std::unique_ptr<optimizer<float>> {
+  auto const make_sgd = [&](auto momentum) -> std::unique_ptr<optimizer<float>> {
     using kind = decltype(momentum);
     if (settings.momentum_corrected) {
       return std::make_unique<detail::corrected_sgd<float, kind>>(count, settings.momentum, settings.weight_decay);
@@ -26,14 +26,14 @@ TUTTI_DECL std::unique_ptr<optimizer<float>> make_optimizer(settings const& sett
   };
   switch (settings.optimizer) {
     case optimizer_kind::nesterov:
-      return with(nesterov{});
+      return make_sgd(nesterov{});
     case optimizer_kind::lars:
       return std::make_unique<lars<float>>(
           std::move(layers), lars<float>::coefficients{settings.momentum, settings.weight_decay, settings.trust});
     case optimizer_kind::sgd:
       break;
   }
-  return with(heavy_ball{});
+  return make_sgd(heavy_ball{});
 }
 
 }  // namespace tutti::nn

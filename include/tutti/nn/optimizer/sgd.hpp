@@ -67,12 +67,12 @@ class sgd : public optimizer<T> {
   [[nodiscard]] std::span<T> state() noexcept override { return velocity_; }
 
  private:
-  template <class Decayed>
-  void run(T* w, T const* g, T rate, Decayed decayed) noexcept {
+  template <class AddDecay>
+  void run(T* w, T const* g, T rate, AddDecay add_decay) noexcept {
     detail::elementwise(velocity_.size(), [=, v = velocity_.data(), momentum = momentum_](std::size_t i) {
-      T const slope = decayed(g[i], w[i]);
-      v[i] = momentum * v[i] + slope;
-      w[i] -= rate * Momentum::direction(slope, v[i], momentum);
+      T const gradient = add_decay(g[i], w[i]);
+      v[i] = momentum * v[i] + gradient;
+      w[i] -= rate * Momentum::direction(gradient, v[i], momentum);
     });
   }
 

@@ -27,67 +27,67 @@ template <class T, activation<T> Activation, class Exchange>
 class column_parallel_dense {
  public:
   /// @pre at least one output for each rank; the exchange outlives this
-  column_parallel_dense(Exchange& ranks, std::size_t inputs, std::size_t outputs)
-      : ranks_(&ranks),
+  column_parallel_dense(Exchange& exchange, std::size_t inputs, std::size_t outputs)
+      : exchange_(&exchange),
         outputs_(outputs),
-        own_(share(outputs, ranks.rank(), ranks.size())),
-        part_(inputs, own_.count) {}
+        local_outputs_(outputs_of_rank(outputs, exchange.rank(), exchange.size())),
+        layer_(inputs, local_outputs_.count) {}
 
   /// The number of values in a row of the input.
-  [[nodiscard]] std::size_t inputs() const noexcept { return part_.inputs(); }
+  [[nodiscard]] std::size_t inputs() const noexcept { return layer_.inputs(); }
   /// The outputs that this rank computes.
-  [[nodiscard]] range own() const noexcept { return own_; }
+  [[nodiscard]] range local_outputs() const noexcept { return local_outputs_; }
   /// The number of parameters.
-  [[nodiscard]] std::size_t parameters() const noexcept { return part_.parameters(); }
+  [[nodiscard]] std::size_t parameters() const noexcept { return layer_.parameters(); }
 
   /// Binds the vectors: this rank's columns of W, then of b.
   void bind(std::span<T> parameters, std::span<T> gradients) {
-    part_.bind(parameters, gradients, {});
+    layer_.bind(parameters, gradients, {});
     parameters_ = parameters;
   }
 
   /// Draws this rank's part of the whole layer's initial parameters.
   void initialise(random_sequence& random) {
-    auto const weights = parameters_.first(inputs() * own_.count);
-    detail::draw_weights<Activation>(random, inputs(), outputs_, {0, inputs()}, own_, weights);
-    std::ranges::fill(parameters_.last(own_.count), T{0});
+    auto const weights = parameters_.first(inputs() * local_outputs_.count);
+    detail::draw_weights<Activation>(random, inputs(), outputs_, {0, inputs()}, local_outputs_, weights);
+    std::ranges::fill(parameters_.last(local_outputs_.count), T{0});
   }
 
   /// @param samples number of samples of all ranks
-  void reserve(std::size_t samples, bool input_wanted) {
+  void reserve(std::size_t samples, bool needs_input_gradient) {
     x_.resize({samples, inputs()});
-    dx_.resize({input_wanted ? samples : 0, inputs()});
+    dx_.resize({needs_input_gradient ? samples : 0, inputs()});
   }
 
   /// @param x inputs of this rank's samples
   /// @param y outputs of all samples, with own().count columns
-  void forward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> y) {
-    ranks_->gather(x, first_rows(x_, y.shape(0)));
-    part_.forward(how, read_only<T>(first_rows(x_, y.shape(0))), y);
+  void forward(batch_context<T> const& context, matrix_view<T const> const& x, matrix_view<T> y) {
+    exchange_->gather(x, first_rows(x_, y.shape(0)));
+    layer_.forward(context, read_only<T>(first_rows(x_, y.shape(0))), y);
   }
 
   /// @param dx derivatives of this rank's samples; not computed if it has no columns
-  void backward(pass<T> const& how, matrix_view<T> const& y, matrix_view<T> dy, matrix_view<T> dx) {
+  void backward(batch_context<T> const& context, matrix_view<T> const& y, matrix_view<T> dy, matrix_view<T> dx) {
     std::size_t const samples = y.shape(0);
-    bool const wanted = dx.shape(1) != 0;
-    auto whole = wanted ? first_rows(dx_, samples) : view<T>(nullptr, samples, 0);
-    part_.backward(how, read_only<T>(first_rows(x_, samples)), y, dy, whole);
-    if (wanted) {
-      ranks_->add_up(whole, dx);
+    bool const needs_input_gradient = dx.shape(1) != 0;
+    auto whole = needs_input_gradient ? first_rows(dx_, samples) : view<T>(nullptr, samples, 0);
+    layer_.backward(context, read_only<T>(first_rows(x_, samples)), y, dy, whole);
+    if (needs_input_gradient) {
+      exchange_->add_up(whole, dx);
     }
   }
 
  private:
-  static range share(std::size_t outputs, rank_type rank, rank_type size) {
+  static range outputs_of_rank(std::size_t outputs, rank_type rank, rank_type size) {
     expects(outputs >= size, "column_parallel_dense: ", outputs, " outputs are too few for ", size,
             " ranks; use fewer ranks");
     return {block_begin(outputs, size, rank), block_size(outputs, size, rank)};
   }
 
-  Exchange* ranks_;
+  Exchange* exchange_;
   std::size_t outputs_;  // outputs of all ranks
-  range own_;
-  dense<T, Activation> part_;
+  range local_outputs_;
+  dense<T, Activation> layer_;
   std::span<T> parameters_;
   matrix<T> x_ = matrix<T>::from_shape({0, 0});   // inputs of all samples
   matrix<T> dx_ = matrix<T>::from_shape({0, 0});  // this rank's part of the sum

@@ -45,13 +45,13 @@ class pipeline {
         batch_(batch),
         micro_batches_(micro_batches),
         stage_(stage_of(world, layers, batch, micro_batches)),
-        inputs_(is_first() ? 0 : stage_.kept() + 1, matrix<T>::from_shape({rows(), stage_.inputs()})),
-        slopes_in_(is_last() ? 0 : 2, matrix<T>::from_shape({rows(), stage_.outputs()})),
-        slopes_out_(is_first() ? 0 : 2, matrix<T>::from_shape({rows(), stage_.inputs()})),
-        values_come_(inputs_.size()),
-        values_go_(stage_.kept()),
-        slopes_come_(slopes_in_.size()),
-        slopes_go_(slopes_out_.size()) {}
+        inputs_(is_first() ? 0 : stage_.capacity() + 1, matrix<T>::from_shape({rows(), stage_.inputs()})),
+        output_gradients_(is_last() ? 0 : 2, matrix<T>::from_shape({rows(), stage_.outputs()})),
+        input_gradients_(is_first() ? 0 : 2, matrix<T>::from_shape({rows(), stage_.inputs()})),
+        value_receives_(inputs_.size()),
+        value_sends_(stage_.capacity()),
+        gradient_receives_(output_gradients_.size()),
+        gradient_sends_(input_gradients_.size()) {}
 
   // Transfers refer to the matrices.
   pipeline(pipeline const&) = delete;
@@ -62,7 +62,7 @@ class pipeline {
     return {{0, is_first() ? batch_ : 0}, {0, is_first() ? stage_.inputs() : 0}};
   }
   /// The samples that this rank scores.
-  [[nodiscard]] range scored() const { return {0, is_last() ? batch_ : 0}; }
+  [[nodiscard]] range scored_samples() const { return {0, is_last() ? batch_ : 0}; }
 
   /// The parameters of this stage.
   [[nodiscard]] std::span<T> parameters() noexcept { return stage_.parameters(); }
@@ -73,20 +73,20 @@ class pipeline {
   void initialise(std::uint64_t seed) { stage_.initialise(seed); }
 
   /// Computes the gradients of the mean loss over the batch, and returns the score. Collective.
-  score<T> gradient(matrix_view<T const> const& images, std::span<std::uint8_t const> labels) {
+  batch_metrics<T> gradient(matrix_view<T const> const& images, std::span<std::uint8_t const> labels) {
     return run({.training = true}, images, labels);
   }
 
   /// Scores these images. Collective.
-  score<T> test(matrix_view<T const> const& images, std::span<std::uint8_t const> labels) {
+  batch_metrics<T> test(matrix_view<T const> const& images, std::span<std::uint8_t const> labels) {
     return run({}, images, labels);
   }
 
   /// The total time that this rank has waited for others and not computed.
-  [[nodiscard]] duration waited() const noexcept { return waited_; }
+  [[nodiscard]] duration waiting_time() const noexcept { return waiting_time_; }
 
   /// Makes progress on transfers; called by layers during backward.
-  void completed(T const*) { world_.poll(); }
+  void on_completion(T const*) { world_.poll(); }
 
  private:
   static detail::pipeline_stage<T> stage_of(Communicator& world, layer_list<T> const& layers, std::size_t batch,
@@ -99,111 +99,116 @@ class pipeline {
       costs.push_back(layer.parameters());
     }
     auto const cuts = detail::cut_layers(costs, world.size());
-    layer_list<T> own;
+    layer_list<T> local_layers;
     for (std::size_t i = cuts[world.rank()]; i != cuts[world.rank() + 1]; ++i) {
-      own.push_back(layers[i].clone());
+      local_layers.push_back(layers[i].clone());
     }
-    return {own, cuts[world.rank()], Schedule::kept(world.size(), micro_batches, world.rank()), batch / micro_batches};
+    return {local_layers, cuts[world.rank()], Schedule::capacity(world.size(), micro_batches, world.rank()),
+            batch / micro_batches};
   }
 
   [[nodiscard]] bool is_first() const noexcept { return world_.rank() == 0; }
   [[nodiscard]] bool is_last() const noexcept { return world_.rank() + 1 == world_.size(); }
   [[nodiscard]] std::size_t rows() const noexcept { return stage_.rows(); }
 
-  score<T> run(pass<T> how, matrix_view<T const> const& images, std::span<std::uint8_t const> labels) {
+  batch_metrics<T> run(batch_context<T> context, matrix_view<T const> const& images,
+                       std::span<std::uint8_t const> labels) {
     images_ = images.data();
     labels_ = labels;
     total_ = {};
-    how.completed = completion<T>(*this);
-    ask_for_values(0);
-    std::size_t const tasks = how.training ? 2 * micro_batches_ : micro_batches_;
+    context.on_completion = completion<T>(*this);
+    start_value_receive(0);
+    std::size_t const tasks = context.training ? 2 * micro_batches_ : micro_batches_;
     for (std::size_t i = 0; i != tasks; ++i) {
       auto const task =
-          how.training ? Schedule::at(world_.size(), micro_batches_, world_.rank(), i) : pipeline_task{false, i};
+          context.training ? Schedule::at(world_.size(), micro_batches_, world_.rank(), i) : pipeline_task{false, i};
       if (task.backward) {
-        backward(how, task.micro_batch);
+        backward(context, task.micro_batch);
       } else {
-        forward(how, task.micro_batch);
+        forward(context, task.micro_batch);
       }
     }
-    for (auto* const pending : {&values_go_, &slopes_go_}) {
-      for (request& one : *pending) {
-        wait(one);
+    for (auto* const requests : {&value_sends_, &gradient_sends_}) {
+      for (request& pending : *requests) {
+        wait(pending);
       }
     }
     return total_;
   }
 
-  void forward(pass<T> const& how, std::size_t m) {
-    ask_for_values(m + 1);
-    if (how.training && m == 0) {
-      ask_for_slopes(0);
+  void forward(batch_context<T> const& context, std::size_t micro_batch) {
+    start_value_receive(micro_batch + 1);
+    if (context.training && micro_batch == 0) {
+      start_gradient_receive(0);
     }
     if (!is_first()) {
-      wait(values_come_[m % inputs_.size()]);
+      wait(value_receives_[micro_batch % inputs_.size()]);
     }
     if (!is_last()) {
-      wait(values_go_[m % stage_.kept()]);  // the previous values in this place have been sent
+      wait(value_sends_[micro_batch % stage_.capacity()]);  // the previous values in this place have been sent
     }
-    stage_.forward(how, m, input(m));
+    stage_.forward(context, micro_batch, input(micro_batch));
     if (!is_last()) {
-      auto const made = stage_.values(m);
-      values_go_[m % stage_.kept()] = send_.start(std::span<T const>(made.data(), made.size()), world_.rank() + 1);
-    } else if (!how.training) {
-      add(softmax_cross_entropy::measure<T>(stage_.values(m), labels_of(m)));
+      auto const outputs = stage_.values(micro_batch);
+      value_sends_[micro_batch % stage_.capacity()] =
+          send_.start(std::span<T const>(outputs.data(), outputs.size()), world_.rank() + 1);
+    } else if (!context.training) {
+      add(softmax_cross_entropy::measure<T>(stage_.values(micro_batch), labels_of(micro_batch)));
     }
   }
 
-  void backward(pass<T> const& how, std::size_t m) {
+  void backward(batch_context<T> const& context, std::size_t micro_batch) {
     if (!is_first()) {
-      wait(slopes_go_[m % 2]);
+      wait(gradient_sends_[micro_batch % 2]);
     }
-    auto const dx = is_first() ? view<T>(nullptr, rows(), 0) : first_rows(slopes_out_[m % 2], rows());
+    auto const dx = is_first() ? view<T>(nullptr, rows(), 0) : first_rows(input_gradients_[micro_batch % 2], rows());
     if (is_last()) {
-      add(softmax_cross_entropy::differentiate<T>(stage_.values(m), labels_of(m), T{1} / static_cast<T>(batch_),
-                                                  stage_.derivatives()));
-      stage_.backward(how, m, input(m), stage_.derivatives(), dx);
+      add(softmax_cross_entropy::differentiate<T>(stage_.values(micro_batch), labels_of(micro_batch),
+                                                  T{1} / static_cast<T>(batch_), stage_.derivatives()));
+      stage_.backward(context, micro_batch, input(micro_batch), stage_.derivatives(), dx);
     } else {
-      ask_for_slopes(m + 1);
-      wait(slopes_come_[m % 2]);
-      stage_.backward(how, m, input(m), first_rows(slopes_in_[m % 2], rows()), dx);
+      start_gradient_receive(micro_batch + 1);
+      wait(gradient_receives_[micro_batch % 2]);
+      stage_.backward(context, micro_batch, input(micro_batch), first_rows(output_gradients_[micro_batch % 2], rows()),
+                      dx);
     }
     if (!is_first()) {
-      slopes_go_[m % 2] = send_.start(std::span<T const>(dx.data(), dx.size()), world_.rank() - 1);
+      gradient_sends_[micro_batch % 2] = send_.start(std::span<T const>(dx.data(), dx.size()), world_.rank() - 1);
     }
   }
 
-  void ask_for_values(std::size_t m) {
-    if (!is_first() && m < micro_batches_) {
-      std::size_t const place = m % inputs_.size();
-      values_come_[place] = recv_.start(std::span(inputs_[place].data(), inputs_[place].size()), world_.rank() - 1);
+  void start_value_receive(std::size_t micro_batch) {
+    if (!is_first() && micro_batch < micro_batches_) {
+      std::size_t const place = micro_batch % inputs_.size();
+      value_receives_[place] = recv_.start(std::span(inputs_[place].data(), inputs_[place].size()), world_.rank() - 1);
     }
   }
-  void ask_for_slopes(std::size_t m) {
-    if (!is_last() && m < micro_batches_) {
-      std::size_t const place = m % 2;
-      slopes_come_[place] =
-          recv_.start(std::span(slopes_in_[place].data(), slopes_in_[place].size()), world_.rank() + 1);
+  void start_gradient_receive(std::size_t micro_batch) {
+    if (!is_last() && micro_batch < micro_batches_) {
+      std::size_t const place = micro_batch % 2;
+      gradient_receives_[place] =
+          recv_.start(std::span(output_gradients_[place].data(), output_gradients_[place].size()), world_.rank() + 1);
     }
   }
 
-  [[nodiscard]] matrix_view<T const> input(std::size_t m) {
-    T const* const data = is_first() ? images_ + m * rows() * stage_.inputs() : inputs_[m % inputs_.size()].data();
+  [[nodiscard]] matrix_view<T const> input(std::size_t micro_batch) {
+    T const* const data =
+        is_first() ? images_ + micro_batch * rows() * stage_.inputs() : inputs_[micro_batch % inputs_.size()].data();
     return view<T const>(data, rows(), stage_.inputs());
   }
-  [[nodiscard]] std::span<std::uint8_t const> labels_of(std::size_t m) const {
-    return labels_.subspan(m * rows(), rows());
+  [[nodiscard]] std::span<std::uint8_t const> labels_of(std::size_t micro_batch) const {
+    return labels_.subspan(micro_batch * rows(), rows());
   }
-  void add(score<T> const& part) {
+  void add(batch_metrics<T> const& part) {
     total_.loss += part.loss;
     total_.correct += part.correct;
   }
 
-  void wait(request& one) {
-    if (one.valid()) {
-      time_point const before = steady_now();
-      one.wait();
-      waited_ += steady_now() - before;
+  void wait(request& pending) {
+    if (pending.valid()) {
+      time_point const begin = steady_now();
+      pending.wait();
+      waiting_time_ += steady_now() - begin;
     }
   }
 
@@ -214,14 +219,14 @@ class pipeline {
   std::size_t micro_batches_;
   detail::pipeline_stage<T> stage_;
   // Each ring has one more place than is in use, for the transfer of the next one.
-  std::vector<matrix<T>> inputs_;      // inputs, from the previous stage
-  std::vector<matrix<T>> slopes_in_;   // derivatives with respect to the outputs, from the next stage
-  std::vector<matrix<T>> slopes_out_;  // derivatives with respect to the inputs
-  std::vector<request> values_come_, values_go_, slopes_come_, slopes_go_;
+  std::vector<matrix<T>> inputs_;            // inputs, from the previous stage
+  std::vector<matrix<T>> output_gradients_;  // derivatives with respect to the outputs, from the next stage
+  std::vector<matrix<T>> input_gradients_;   // derivatives with respect to the inputs
+  std::vector<request> value_receives_, value_sends_, gradient_receives_, gradient_sends_;
   T const* images_ = nullptr;
   std::span<std::uint8_t const> labels_;
-  score<T> total_;
-  duration waited_{};
+  batch_metrics<T> total_;
+  duration waiting_time_{};
 };
 
 }  // namespace tutti::nn

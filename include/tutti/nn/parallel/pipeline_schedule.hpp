@@ -30,7 +30,7 @@ struct pipeline_task {
 template <class S>
 concept pipeline_schedule = requires(std::size_t number) {
   { S::at(number, number, number, number) } -> std::same_as<pipeline_task>;
-  { S::kept(number, number, number) } -> std::same_as<std::size_t>;
+  { S::capacity(number, number, number) } -> std::same_as<std::size_t>;
 };
 
 /// All micro-batches forward, then all backward: Huang et al., "GPipe: Efficient training of giant neural networks
@@ -41,7 +41,7 @@ struct gpipe {
     return {i >= micro_batches, i % micro_batches};
   }
   /// The number of micro-batches that a stage keeps: all.
-  static constexpr std::size_t kept(std::size_t, std::size_t micro_batches, std::size_t) noexcept {
+  static constexpr std::size_t capacity(std::size_t, std::size_t micro_batches, std::size_t) noexcept {
     return micro_batches;
   }
 };
@@ -55,7 +55,7 @@ struct one_forward_one_backward {
   /// The task i of a stage: forward until the pipeline is full, then alternating.
   static constexpr pipeline_task at(std::size_t stages, std::size_t micro_batches, std::size_t stage,
                                     std::size_t i) noexcept {
-    std::size_t const ahead = kept(stages, micro_batches, stage) - 1;
+    std::size_t const ahead = capacity(stages, micro_batches, stage) - 1;
     if (i < ahead) {
       return {false, i};
     }
@@ -67,7 +67,7 @@ struct one_forward_one_backward {
     return {true, in_turns - pairs};
   }
   /// The largest number of micro-batches that a stage keeps.
-  static constexpr std::size_t kept(std::size_t stages, std::size_t micro_batches, std::size_t stage) noexcept {
+  static constexpr std::size_t capacity(std::size_t stages, std::size_t micro_batches, std::size_t stage) noexcept {
     return (std::min)(stages - stage, micro_batches);
   }
 };

@@ -35,20 +35,20 @@ class sample_exchange {
   [[nodiscard]] rank_type size() const noexcept { return world_.size(); }
 
   /// Collects the samples of all ranks.
-  /// @pre `whole` has as many rows as all ranks' `own`
-  void gather(matrix_view<T const> const& own, matrix_view<T> whole) {
-    expects(whole.shape(0) == own.shape(0) * size(), "sample_exchange: ", size(), " ranks with ", own.shape(0),
-            " samples each do not make ", whole.shape(0));
-    gather_(std::span(own.data(), own.size()), std::span(whole.data(), whole.size()));
+  /// @pre `all_samples` has as many rows as all ranks' `local_samples`
+  void gather(matrix_view<T const> const& local_samples, matrix_view<T> all_samples) {
+    expects(all_samples.shape(0) == local_samples.shape(0) * size(), "sample_exchange: ", size(), " ranks with ",
+            local_samples.shape(0), " samples each do not make ", all_samples.shape(0));
+    gather_(std::span(local_samples.data(), local_samples.size()), std::span(all_samples.data(), all_samples.size()));
   }
 
-  /// Sums the values of this rank's samples; overwrites `whole`.
-  /// @pre `whole` has as many rows as all ranks' `own`
-  void add_up(matrix_view<T> whole, matrix_view<T> own) {
-    expects(whole.shape(0) == own.shape(0) * size(), "sample_exchange: ", whole.shape(0), " samples are not ",
-            own.shape(0), " for each of ", size(), " ranks");
-    auto const sums = add_up_(std::span(whole.data(), whole.size()));
-    std::ranges::copy(sums, own.data());
+  /// Sums the values of this rank's samples; overwrites `all_samples`.
+  /// @pre `all_samples` has as many rows as all ranks' `local_samples`
+  void add_up(matrix_view<T> all_samples, matrix_view<T> local_samples) {
+    expects(all_samples.shape(0) == local_samples.shape(0) * size(), "sample_exchange: ", all_samples.shape(0),
+            " samples are not ", local_samples.shape(0), " for each of ", size(), " ranks");
+    auto const sums = add_up_(std::span(all_samples.data(), all_samples.size()));
+    std::ranges::copy(sums, local_samples.data());
   }
 
  private:

@@ -49,8 +49,8 @@ class spatial_cnn {
               std::size_t classes, std::size_t batch)
       : rank_(world.rank()),
         batch_(batch),
-        each_(batch / world.size()),
-        ranks_(world, topology),
+        samples_per_rank_(batch / world.size()),
+        exchange_(world, topology),
         add_up_(world, topology, tutti::sum<T>{}),
         image_(image),
         rows_(band(image, batch, world.rank(), world.size())),
@@ -59,15 +59,15 @@ class spatial_cnn {
         second_(world, {channels[0], image.rows / 2, image.columns / 2}, {rows_.first / 2, rows_.count / 2},
                 {channels[1], {3, 1, 1}}, batch),
         second_pool_(second_.output_shape(), {2, 2}),
-        dense_(ranks_, image.rows / 4 * second_row(), {rows_.first / 4 * second_row(), rows_.count / 4 * second_row()},
-               classes),
+        dense_(exchange_, image.rows / 4 * second_row(),
+               {rows_.first / 4 * second_row(), rows_.count / 4 * second_row()}, classes),
         parameters_(first_.parameters() + second_.parameters() + dense_.parameters()),
         gradients_(parameters_.size()) {
-    std::size_t at = 0;
+    std::size_t offset = 0;
     auto const bind = [&](auto& layer) {
-      layer.bind(std::span(parameters_).subspan(at, layer.parameters()),
-                 std::span(gradients_).subspan(at, layer.parameters()));
-      at += layer.parameters();
+      layer.bind(std::span(parameters_).subspan(offset, layer.parameters()),
+                 std::span(gradients_).subspan(offset, layer.parameters()));
+      offset += layer.parameters();
     };
     bind(first_);
     bind(second_);
@@ -79,10 +79,10 @@ class spatial_cnn {
                                            second_pool_.outputs()};
     for (std::size_t i = 0; i != sizes.size(); ++i) {
       values_[i].resize({batch, sizes[i]});
-      slopes_[i].resize({batch, sizes[i]});
+      output_gradients_[i].resize({batch, sizes[i]});
     }
-    scores_.resize({each_, classes});
-    score_slopes_.resize({each_, classes});
+    logits_.resize({samples_per_rank_, classes});
+    logit_gradients_.resize({samples_per_rank_, classes});
   }
 
   // Layers refer to the exchange.
@@ -94,7 +94,7 @@ class spatial_cnn {
     return {{0, batch_}, {rows_.first * image_.columns, rows_.count * image_.columns}};
   }
   /// The samples that this rank scores.
-  [[nodiscard]] range scored() const { return {rank_ * each_, each_}; }
+  [[nodiscard]] range scored_samples() const { return {rank_ * samples_per_rank_, samples_per_rank_}; }
 
   /// The parameters of this rank.
   [[nodiscard]] std::span<T> parameters() noexcept { return parameters_; }
@@ -103,33 +103,35 @@ class spatial_cnn {
 
   /// Draws this rank's part of the initial parameters of a model of these five layers.
   void initialise(std::uint64_t seed) {
-    random_sequence of_first(seed, 0);
-    first_.initialise(of_first);
-    random_sequence of_second(seed, 2);
-    second_.initialise(of_second);
-    random_sequence of_dense(seed, 4);
-    dense_.initialise(of_dense);
+    random_sequence first_random(seed, 0);
+    first_.initialise(first_random);
+    random_sequence second_random(seed, 2);
+    second_.initialise(second_random);
+    random_sequence dense_random(seed, 4);
+    dense_.initialise(dense_random);
   }
 
   /// Computes the gradients of the mean loss over the batch, and returns the score. Collective.
-  score<T> gradient(matrix_view<T const> const& images, std::span<std::uint8_t const> labels) {
-    pass<T> const how{.training = true};
-    forward(how, images);
-    auto const result = softmax_cross_entropy::differentiate<T>(all(scores_), labels, T{1} / static_cast<T>(batch_),
-                                                                all(score_slopes_));
-    dense_.backward(how, values(3), all(scores_), all(score_slopes_), all(slopes_[3]));
-    second_pool_.backward(how, values(2), all(values_[3]), all(slopes_[3]), all(slopes_[2]));
-    second_.backward(how, all(values_[2]), all(slopes_[2]), all(slopes_[1]));
-    first_pool_.backward(how, values(0), all(values_[1]), all(slopes_[1]), all(slopes_[0]));
-    first_.backward(how, all(values_[0]), all(slopes_[0]), view<T>(nullptr, batch_, 0));
+  batch_metrics<T> gradient(matrix_view<T const> const& images, std::span<std::uint8_t const> labels) {
+    batch_context<T> const context{.training = true};
+    forward(context, images);
+    auto const result = softmax_cross_entropy::differentiate<T>(
+        all_rows(logits_), labels, T{1} / static_cast<T>(batch_), all_rows(logit_gradients_));
+    dense_.backward(context, values(3), all_rows(logits_), all_rows(logit_gradients_), all_rows(output_gradients_[3]));
+    second_pool_.backward(context, values(2), all_rows(values_[3]), all_rows(output_gradients_[3]),
+                          all_rows(output_gradients_[2]));
+    second_.backward(context, all_rows(values_[2]), all_rows(output_gradients_[2]), all_rows(output_gradients_[1]));
+    first_pool_.backward(context, values(0), all_rows(values_[1]), all_rows(output_gradients_[1]),
+                         all_rows(output_gradients_[0]));
+    first_.backward(context, all_rows(values_[0]), all_rows(output_gradients_[0]), view<T>(nullptr, batch_, 0));
     add_up_(std::span(gradients_).first(first_.parameters() + second_.parameters()));
     return result;
   }
 
   /// Scores these images. Collective.
-  score<T> test(matrix_view<T const> const& images, std::span<std::uint8_t const> labels) {
+  batch_metrics<T> test(matrix_view<T const> const& images, std::span<std::uint8_t const> labels) {
     forward({}, images);
-    return softmax_cross_entropy::measure<T>(all(scores_), labels);
+    return softmax_cross_entropy::measure<T>(all_rows(logits_), labels);
   }
 
  private:
@@ -148,21 +150,21 @@ class spatial_cnn {
   /// The number of values in a row of the second pool's output.
   [[nodiscard]] std::size_t second_row() const { return image_.columns / 4 * second_pool_.output_shape().channels; }
 
-  [[nodiscard]] static matrix_view<T> all(matrix<T>& m) { return first_rows(m, m.shape(0)); }
-  [[nodiscard]] matrix_view<T const> values(std::size_t i) { return read_only<T>(all(values_[i])); }
+  [[nodiscard]] static matrix_view<T> all_rows(matrix<T>& m) { return first_rows(m, m.shape(0)); }
+  [[nodiscard]] matrix_view<T const> values(std::size_t i) { return read_only<T>(all_rows(values_[i])); }
 
-  void forward(pass<T> const& how, matrix_view<T const> const& images) {
-    first_.forward(how, images, all(values_[0]));
-    first_pool_.forward(how, values(0), all(values_[1]));
-    second_.forward(how, values(1), all(values_[2]));
-    second_pool_.forward(how, values(2), all(values_[3]));
-    dense_.forward(how, values(3), all(scores_));
+  void forward(batch_context<T> const& context, matrix_view<T const> const& images) {
+    first_.forward(context, images, all_rows(values_[0]));
+    first_pool_.forward(context, values(0), all_rows(values_[1]));
+    second_.forward(context, values(1), all_rows(values_[2]));
+    second_pool_.forward(context, values(2), all_rows(values_[3]));
+    dense_.forward(context, values(3), all_rows(logits_));
   }
 
   rank_type rank_;
   std::size_t batch_;
-  std::size_t each_;  // samples that a rank scores
-  exchange ranks_;
+  std::size_t samples_per_rank_;  // samples that a rank scores
+  exchange exchange_;
   allreduce<Communicator, Topology, tutti::sum<T>> add_up_;
   image_shape image_;
   range rows_;  // this rank's rows of the images
@@ -174,9 +176,9 @@ class spatial_cnn {
   std::vector<T> parameters_;
   std::vector<T> gradients_;
   std::array<matrix<T>, 4> values_;  // this rank's bands of all samples
-  std::array<matrix<T>, 4> slopes_;
-  matrix<T> scores_ = matrix<T>::from_shape({0, 0});  // outputs for this rank's samples
-  matrix<T> score_slopes_ = matrix<T>::from_shape({0, 0});
+  std::array<matrix<T>, 4> output_gradients_;
+  matrix<T> logits_ = matrix<T>::from_shape({0, 0});  // outputs for this rank's samples
+  matrix<T> logit_gradients_ = matrix<T>::from_shape({0, 0});
 };
 
 }  // namespace tutti::nn

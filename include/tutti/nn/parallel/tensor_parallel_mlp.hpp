@@ -24,8 +24,8 @@ template <class T, activation<T> Last, class Exchange>
 class dense_pair {
  public:
   /// Constructs layers of these widths, divided among the ranks.
-  dense_pair(Exchange& ranks, std::size_t inputs, std::size_t hidden, std::size_t outputs)
-      : first_(ranks, inputs, hidden), second_(ranks, hidden, first_.own(), outputs) {}
+  dense_pair(Exchange& ranks, std::size_t inputs, std::size_t hidden_units, std::size_t outputs)
+      : first_(ranks, inputs, hidden_units), second_(ranks, hidden_units, first_.local_outputs(), outputs) {}
 
   /// The number of values in a row of the input.
   [[nodiscard]] std::size_t inputs() const noexcept { return first_.inputs(); }
@@ -36,47 +36,47 @@ class dense_pair {
 
   /// Binds the vectors of parameters and gradients.
   void bind(std::span<T> parameters, std::span<T> gradients) {
-    std::size_t const before = first_.parameters();
-    first_.bind(parameters.first(before), gradients.first(before));
-    second_.bind(parameters.subspan(before), gradients.subspan(before));
+    std::size_t const first_count = first_.parameters();
+    first_.bind(parameters.first(first_count), gradients.first(first_count));
+    second_.bind(parameters.subspan(first_count), gradients.subspan(first_count));
   }
 
   /// Draws the initial parameters of layers `place` and `place` + 1 of a model.
   void initialise(std::uint64_t seed, std::size_t place) {
-    random_sequence of_first(seed, place);
-    first_.initialise(of_first);
-    random_sequence of_second(seed, place + 1);
-    second_.initialise(of_second);
+    random_sequence first_random(seed, place);
+    first_.initialise(first_random);
+    random_sequence second_random(seed, place + 1);
+    second_.initialise(second_random);
   }
 
   /// @param samples number of samples of all ranks
-  void reserve(std::size_t samples, bool input_wanted) {
-    first_.reserve(samples, input_wanted);
+  void reserve(std::size_t samples, bool needs_input_gradient) {
+    first_.reserve(samples, needs_input_gradient);
     second_.reserve(samples);
-    hidden_.resize({samples, first_.own().count});
-    slopes_.resize({samples, first_.own().count});
+    hidden_values_.resize({samples, first_.local_outputs().count});
+    hidden_gradients_.resize({samples, first_.local_outputs().count});
   }
 
   /// Computes y from x, row by row.
-  void forward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> y) {
-    first_.forward(how, x, first_rows(hidden_, hidden_.shape(0)));
-    second_.forward(how, read_only<T>(first_rows(hidden_, hidden_.shape(0))), y);
+  void forward(batch_context<T> const& context, matrix_view<T const> const& x, matrix_view<T> y) {
+    first_.forward(context, x, first_rows(hidden_values_, hidden_values_.shape(0)));
+    second_.forward(context, read_only<T>(first_rows(hidden_values_, hidden_values_.shape(0))), y);
   }
 
   /// Computes the gradients from dy, the derivative with respect to y, and dx, the one with respect to x, unless dx
   /// has no columns.
-  void backward(pass<T> const& how, matrix_view<T> const& y, matrix_view<T> dy, matrix_view<T> dx) {
-    auto hidden = first_rows(hidden_, hidden_.shape(0));
-    auto slopes = first_rows(slopes_, slopes_.shape(0));
-    second_.backward(how, read_only<T>(hidden), y, dy, slopes);
-    first_.backward(how, hidden, slopes, dx);
+  void backward(batch_context<T> const& context, matrix_view<T> const& y, matrix_view<T> dy, matrix_view<T> dx) {
+    auto hidden_values = first_rows(hidden_values_, hidden_values_.shape(0));
+    auto hidden_gradients = first_rows(hidden_gradients_, hidden_gradients_.shape(0));
+    second_.backward(context, read_only<T>(hidden_values), y, dy, hidden_gradients);
+    first_.backward(context, hidden_values, hidden_gradients, dx);
   }
 
  private:
   column_parallel_dense<T, relu, Exchange> first_;
   row_parallel_dense<T, Last, Exchange> second_;
-  matrix<T> hidden_ = matrix<T>::from_shape({0, 0});  // this rank's units of all samples
-  matrix<T> slopes_ = matrix<T>::from_shape({0, 0});
+  matrix<T> hidden_values_ = matrix<T>::from_shape({0, 0});  // this rank's units of all samples
+  matrix<T> hidden_gradients_ = matrix<T>::from_shape({0, 0});
 };
 
 /// A multilayer perceptron (zoo/mlp.hpp, relu) whose layers are divided over the ranks, pair by pair. Each weight is
@@ -109,17 +109,17 @@ class tensor_parallel_mlp {
     }
     last_.emplace(ranks_, widths[last], widths[last + 1], widths[last + 2]);
     std::size_t count = 0;
-    each([&](auto& pair) { count += pair.parameters(); });
+    for_each_pair([&](auto& pair) { count += pair.parameters(); });
     parameters_.resize(count);
     gradients_.resize(count);
     std::size_t at = 0;
-    each([&](auto& pair) {
+    for_each_pair([&](auto& pair) {
       bool const first = at == 0;
       pair.bind(std::span(parameters_).subspan(at, pair.parameters()),
                 std::span(gradients_).subspan(at, pair.parameters()));
       pair.reserve(batch, !first);
       values_.push_back(matrix<T>::from_shape({samples(), pair.outputs()}));
-      slopes_.push_back(matrix<T>::from_shape({samples(), pair.outputs()}));
+      output_gradients_.push_back(matrix<T>::from_shape({samples(), pair.outputs()}));
       at += pair.parameters();
     });
   }
@@ -130,10 +130,10 @@ class tensor_parallel_mlp {
 
   /// The part of the batch that this rank receives: images, and values of each.
   [[nodiscard]] batch_part images() const {
-    return {scored(), {0, pairs_.empty() ? last_->inputs() : pairs_.front().inputs()}};
+    return {scored_samples(), {0, pairs_.empty() ? last_->inputs() : pairs_.front().inputs()}};
   }
   /// The samples that this rank scores.
-  [[nodiscard]] range scored() const { return {ranks_.rank() * samples(), samples()}; }
+  [[nodiscard]] range scored_samples() const { return {ranks_.rank() * samples(), samples()}; }
 
   /// The parameters of this rank.
   [[nodiscard]] std::span<T> parameters() noexcept { return parameters_; }
@@ -143,47 +143,48 @@ class tensor_parallel_mlp {
   /// Draws the initial parameters. Equal seeds give equal parameters.
   void initialise(std::uint64_t seed) {
     std::size_t place = 0;
-    each([&](auto& pair) { pair.initialise(seed, std::exchange(place, place + 2)); });
+    for_each_pair([&](auto& pair) { pair.initialise(seed, std::exchange(place, place + 2)); });
   }
 
   /// Computes the gradients of the mean loss over the batch, and returns the score. Collective.
-  score<T> gradient(matrix_view<T const> const& images, std::span<std::uint8_t const> labels) {
-    pass<T> const how{.training = true};
-    forward(how, images);
-    score<T> const result = softmax_cross_entropy::differentiate<T>(all(values_.back()), labels,
-                                                                    T{1} / static_cast<T>(batch_), all(slopes_.back()));
-    last_->backward(how, all(values_.back()), all(slopes_.back()), slopes_before(pairs_.size()));
+  batch_metrics<T> gradient(matrix_view<T const> const& images, std::span<std::uint8_t const> labels) {
+    batch_context<T> const context{.training = true};
+    forward(context, images);
+    batch_metrics<T> const result = softmax_cross_entropy::differentiate<T>(
+        all_rows(values_.back()), labels, T{1} / static_cast<T>(batch_), all_rows(output_gradients_.back()));
+    last_->backward(context, all_rows(values_.back()), all_rows(output_gradients_.back()),
+                    input_gradients(pairs_.size()));
     for (std::size_t i = pairs_.size(); i-- != 0;) {
-      pairs_[i].backward(how, all(values_[i]), all(slopes_[i]), slopes_before(i));
+      pairs_[i].backward(context, all_rows(values_[i]), all_rows(output_gradients_[i]), input_gradients(i));
     }
     return result;
   }
 
   /// Scores these images. Collective.
-  score<T> test(matrix_view<T const> const& images, std::span<std::uint8_t const> labels) {
+  batch_metrics<T> test(matrix_view<T const> const& images, std::span<std::uint8_t const> labels) {
     forward({}, images);
-    return softmax_cross_entropy::measure<T>(all(values_.back()), labels);
+    return softmax_cross_entropy::measure<T>(all_rows(values_.back()), labels);
   }
 
  private:
   [[nodiscard]] std::size_t samples() const { return batch_ / ranks_.size(); }
-  [[nodiscard]] static matrix_view<T> all(matrix<T>& m) { return first_rows(m, m.shape(0)); }
-  [[nodiscard]] matrix_view<T> slopes_before(std::size_t i) {
-    return i == 0 ? view<T>(nullptr, samples(), 0) : all(slopes_[i - 1]);
+  [[nodiscard]] static matrix_view<T> all_rows(matrix<T>& m) { return first_rows(m, m.shape(0)); }
+  [[nodiscard]] matrix_view<T> input_gradients(std::size_t i) {
+    return i == 0 ? view<T>(nullptr, samples(), 0) : all_rows(output_gradients_[i - 1]);
   }
 
   template <class F>
-  void each(F const& f) {
+  void for_each_pair(F const& f) {
     for (auto& pair : pairs_) {
       f(pair);
     }
     f(*last_);
   }
 
-  void forward(pass<T> const& how, matrix_view<T const> const& images) {
+  void forward(batch_context<T> const& context, matrix_view<T const> const& images) {
     std::size_t i = 0;
-    each([&](auto& pair) {
-      pair.forward(how, i == 0 ? images : read_only<T>(all(values_[i - 1])), all(values_[i]));
+    for_each_pair([&](auto& pair) {
+      pair.forward(context, i == 0 ? images : read_only<T>(all_rows(values_[i - 1])), all_rows(values_[i]));
       ++i;
     });
   }
@@ -195,7 +196,7 @@ class tensor_parallel_mlp {
   std::vector<T> parameters_;
   std::vector<T> gradients_;
   std::vector<matrix<T>> values_;  // outputs of each pair for this rank's samples
-  std::vector<matrix<T>> slopes_;
+  std::vector<matrix<T>> output_gradients_;
 };
 
 }  // namespace tutti::nn

@@ -148,10 +148,10 @@ summary train(Communicator& world, roles const& roles, replica& model, consisten
   }
   auto const among_servers = detail::connect_servers(world, roles);
   detail::shard shard(layout, world.rank(), how, settings, model.plan(), extra, roles.workers(), model.parameters(),
-                      model.optimizer_state(), model.plan().steps_before(model.place().epoch));
+                      model.optimizer_state(), model.plan().steps_before(model.position().epoch));
   std::optional<detail::scheduler> tasks;
   if (world.rank() == 0) {
-    tasks.emplace(how, roles.workers(), model.plan(), model.place().epoch);
+    tasks.emplace(how, roles.workers(), model.plan(), model.position().epoch);
   }
   detail::channel_list const& clocked = *channels;
   detail::server self(std::move(channels), std::move(shard));

@@ -25,7 +25,7 @@ template <group Communicator>
   std::array<std::int64_t, 2> head{};  // count of numbers, and the beginning of the meter
   usage mine = meter.result();
   if (world.rank() != 0) {
-    auto const numbers = mine.packed();
+    auto const numbers = mine.to_numbers();
     head = {static_cast<std::int64_t>(numbers.size()), meter.begin().count()};
     give(head, 0);
     give(numbers, 0);
@@ -39,7 +39,7 @@ template <group Communicator>
     take(head, r);
     std::vector<double> numbers(static_cast<std::size_t>(head[0]));
     take(numbers, r);
-    all.push_back(usage::unpacked(numbers));
+    all.push_back(usage::from_numbers(numbers));
     duration later = time_point(head[1]) - meter.begin();
     if (world.hosts().host(r) != world.hosts().host(0)) {
       later -= tutti::detail::clock_ahead(world, r);

@@ -64,14 +64,14 @@ TUTTI_DECL nlohmann::ordered_json to_json(settings const& settings, history cons
     loss.push_back(one.loss);
     accuracy.push_back(one.accuracy);
     seconds.push_back(one.seconds);
-    sent.push_back(one.sent);
-    received.push_back(one.received);
+    sent.push_back(one.bytes_sent);
+    received.push_back(one.bytes_received);
   }
   result["steps"] = {
       {"loss", loss}, {"accuracy", accuracy}, {"seconds", seconds}, {"sent_bytes", sent}, {"received_bytes", received}};
   result["faults"] = json::array();
   for (auto const& one : history.faults) {
-    result["faults"].push_back({{"seconds", one.seconds}, {"ranks_before", one.before}, {"ranks", one.ranks}});
+    result["faults"].push_back({{"seconds", one.seconds}, {"ranks_before", one.ranks_before}, {"ranks", one.ranks}});
   }
   result["images_per_s"] = history.images_per_second();
   result["ranks"] = times(history.time());

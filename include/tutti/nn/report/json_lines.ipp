@@ -66,11 +66,16 @@ TUTTI_DECL void json_lines::epoch(epoch_result const& done) {
 }
 
 TUTTI_DECL void json_lines::write_step(step_result const& done) {
-  nlohmann::ordered_json const line = {
-      {"event", "step"},        {"epoch", done.epoch + 1}, {"step", done.batch + 1},
-      {"images", done.images},  {"loss", done.loss},       {"accuracy", done.accuracy},
-      {"rate", done.rate},      {"sent_bytes", done.sent}, {"received_bytes", done.received},
-      {"seconds", done.seconds}};
+  nlohmann::ordered_json const line = {{"event", "step"},
+                                       {"epoch", done.epoch + 1},
+                                       {"step", done.batch + 1},
+                                       {"images", done.images},
+                                       {"loss", done.loss},
+                                       {"accuracy", done.accuracy},
+                                       {"rate", done.rate},
+                                       {"sent_bytes", done.bytes_sent},
+                                       {"received_bytes", done.bytes_received},
+                                       {"seconds", done.seconds}};
   write(line.dump(), false);
 }
 

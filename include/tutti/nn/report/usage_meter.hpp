@@ -42,13 +42,13 @@ class usage_meter {
         return;
       case event_kind::send: {
         usage_bin& to = at(e.time);
-        to.sent += static_cast<double>(e.bytes);
+        to.bytes_sent += static_cast<double>(e.bytes);
         ++to.messages_sent;
         return;
       }
       case event_kind::receive: {
         usage_bin& to = at(e.time);
-        to.received += static_cast<double>(e.bytes);
+        to.bytes_received += static_cast<double>(e.bytes);
         to.messages_received += begins(e) ? 1 : 0;
         return;
       }

@@ -29,8 +29,8 @@ class batch_plan {
 
   /// The number of samples of a batch.
   [[nodiscard]] std::size_t size(std::size_t epoch) const noexcept {
-    double const wanted = std::round(static_cast<double>(first_) * changes_.scale(static_cast<double>(epoch)));
-    return wanted < static_cast<double>(samples_) ? static_cast<std::size_t>(wanted) : samples_;
+    double const next_size = std::round(static_cast<double>(first_) * changes_.scale(static_cast<double>(epoch)));
+    return next_size < static_cast<double>(samples_) ? static_cast<std::size_t>(next_size) : samples_;
   }
 
   /// The number of batches of an epoch; the last one may be smaller.
@@ -40,20 +40,20 @@ class batch_plan {
 
   /// The size of the largest batch.
   [[nodiscard]] std::size_t largest() const noexcept {
-    std::size_t most = size(0);
+    std::size_t result = size(0);
     for (std::size_t const epoch : changes_.epochs) {
-      most = epoch < epochs_ ? (std::max)(most, size(epoch)) : most;
+      result = epoch < epochs_ ? (std::max)(result, size(epoch)) : result;
     }
-    return most;
+    return result;
   }
 
   /// The size of the smallest batch of all epochs, the last batches included.
   [[nodiscard]] std::size_t smallest() const noexcept {
-    std::size_t least = samples_;
+    std::size_t result = samples_;
     for (std::size_t epoch = 0; epoch != epochs_; ++epoch) {
-      least = (std::min)(least, samples_ - (batches(epoch) - 1) * size(epoch));
+      result = (std::min)(result, samples_ - (batches(epoch) - 1) * size(epoch));
     }
-    return least;
+    return result;
   }
 
   /// The number of steps before this epoch.
@@ -65,12 +65,12 @@ class batch_plan {
     return sum;
   }
   /// The position of a step: its epoch, which may be beyond the last one, and its batch.
-  struct place_of_step {
+  struct step_position {
     std::size_t epoch = 0;  ///< the epoch, from 0
     std::size_t batch = 0;  ///< the batch in the epoch, from 0
   };
   /// The position of a step of the training.
-  [[nodiscard]] place_of_step place(std::size_t step) const noexcept {
+  [[nodiscard]] step_position position(std::size_t step) const noexcept {
     std::size_t epoch = 0;
     for (; step >= batches(epoch); ++epoch) {
       step -= batches(epoch);

@@ -20,7 +20,7 @@ struct moment {
   double epoch = 0;       ///< number of completed epochs, plus the completed share of the current one
 
   /// The progress of the training: 0 at the first step, 1 at the last one.
-  [[nodiscard]] float way() const noexcept {
+  [[nodiscard]] float progress() const noexcept {
     return steps > 1 ? static_cast<float>(step) / static_cast<float>(steps - 1) : 0.0F;
   }
 };
@@ -45,7 +45,7 @@ struct linear_rate {
   float last;   ///< the rate of the last step
 
   /// The learning rate at a moment.
-  [[nodiscard]] float rate(moment const& now) const noexcept { return first + (last - first) * now.way(); }
+  [[nodiscard]] float rate(moment const& now) const noexcept { return first + (last - first) * now.progress(); }
 };
 
 /// A rate that follows half a cosine: slowly, fast, slowly. (Loshchilov, Hutter, "SGDR: stochastic gradient descent
@@ -56,7 +56,7 @@ struct cosine_rate {
 
   /// The learning rate at a moment.
   [[nodiscard]] float rate(moment const& now) const noexcept {
-    double const high = (1 + std::cos(std::numbers::pi * static_cast<double>(now.way()))) / 2;
+    double const high = (1 + std::cos(std::numbers::pi * static_cast<double>(now.progress()))) / 2;
     return static_cast<float>(static_cast<double>(last) +
                               (static_cast<double>(first) - static_cast<double>(last)) * high);
   }
@@ -78,25 +78,26 @@ static_assert(schedule<constant_rate> && schedule<linear_rate> && schedule<cosin
 
 /// The linear scaling rule: a batch k times as large needs a rate k times as high. (Krizhevsky, "One weird trick for
 /// parallelizing convolutional neural networks", 2014; Goyal et al. 2017, section 2.1)
-[[nodiscard]] inline float scaled_rate(float rate, std::size_t batch, std::size_t meant_for) noexcept {
-  return static_cast<float>(static_cast<double>(rate) * static_cast<double>(batch) / static_cast<double>(meant_for));
+[[nodiscard]] inline float scaled_rate(float rate, std::size_t batch, std::size_t reference_batch) noexcept {
+  return static_cast<float>(static_cast<double>(rate) * static_cast<double>(batch) /
+                            static_cast<double>(reference_batch));
 }
 
 /// A schedule with a gradual start: in the first epochs the rates of another schedule are multiplied by a share that
-/// grows linearly from `from` to 1. (Goyal et al., "Accurate, large minibatch SGD: training ImageNet in 1 hour",
-/// 2017, section 2.2, starts from the rate for a small batch: 1 / k)
+/// grows linearly from `initial_share` to 1. (Goyal et al., "Accurate, large minibatch SGD: training ImageNet in 1
+/// hour", 2017, section 2.2, starts from the rate for a small batch: 1 / k)
 template <schedule Schedule>
 struct warm_up {
-  Schedule then;      ///< the schedule that follows
-  double epochs = 0;  ///< duration of the warm-up in epochs
-  double from = 0;    ///< share of the rate at the first step
+  Schedule main_schedule;    ///< the schedule that follows
+  double epochs = 0;         ///< duration of the warm-up in epochs
+  double initial_share = 0;  ///< share of the rate at the first step
 
   /// The learning rate at a moment.
   [[nodiscard]] float rate(moment const& now) const noexcept {
-    float const full = then.rate(now);
-    return now.epoch < epochs
-               ? static_cast<float>(static_cast<double>(full) * (from + (1 - from) * (now.epoch / epochs)))
-               : full;
+    float const full = main_schedule.rate(now);
+    return now.epoch < epochs ? static_cast<float>(static_cast<double>(full) *
+                                                   (initial_share + (1 - initial_share) * (now.epoch / epochs)))
+                              : full;
   }
 };
 
@@ -111,19 +112,19 @@ class any_schedule {
 
  private:
   struct curve {
-    std::variant<constant_rate, linear_rate, cosine_rate, step_rate> one;
+    std::variant<constant_rate, linear_rate, cosine_rate, step_rate> variant;
 
     [[nodiscard]] float rate(moment const& now) const noexcept {
-      return std::visit([&](auto const& s) { return s.rate(now); }, one);
+      return std::visit([&](auto const& s) { return s.rate(now); }, variant);
     }
   };
 
-  static curve choose(settings const& settings);
+  static curve make_curve(settings const& settings);
 
   /// The share of the rate at the first step: that of the batch for which the rate is meant, or 0.
-  static double beginning(settings const& settings) noexcept;
+  static double initial_share(settings const& settings) noexcept;
 
-  warm_up<curve> chosen_;
+  warm_up<curve> schedule_;
 };
 
 static_assert(schedule<any_schedule>);

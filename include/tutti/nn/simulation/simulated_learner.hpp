@@ -20,7 +20,7 @@ namespace tutti::inline v0_1_0::nn {
 /// A learner that computes at a simulated speed, or spends the time of a gradient without computing it.
 ///
 ///     auto computes = tutti::nn::make_learner(
-///         tutti::nn::model<float>(layers, tutti::nn::replica::attached), settings);
+///         tutti::nn::model<float>(layers, tutti::nn::replica::extra_scalars), settings);
 ///     tutti::nn::replica mine(std::make_unique<tutti::nn::simulated_learner>(
 ///                                 std::move(computes), tutti::nn::simulated_speed{.factor = 2}, settings.seed, rank),
 ///                             images, tests, settings, rank, size);
@@ -29,7 +29,11 @@ class simulated_learner final : public learner_adaptor {
   /// @param seed,rank determine the random factors
   /// @pre factors of 1 or more, and no negative time
   simulated_learner(std::unique_ptr<learner> inner, simulated_speed const& speed, std::uint64_t seed, rank_type rank)
-      : learner_adaptor(std::move(inner)), speed_(speed), seed_(seed), rank_(rank), timetable_(ranges(), products()) {
+      : learner_adaptor(std::move(inner)),
+        speed_(speed),
+        seed_(seed),
+        rank_(rank),
+        timetable_(ranges(), multiply_adds()) {
     expects(speed.factor >= 1 && speed.most_at_random >= 1,
             "simulated speed: factors of slowness must be 1 or more, not ", speed.factor, " and up to ",
             speed.most_at_random);
@@ -53,7 +57,7 @@ class simulated_learner final : public learner_adaptor {
     slowdown_.resume();
     learner_adaptor::begin();
   }
-  void gradient(image_batch const& images, pass<float> const& how, float scale, bool last,
+  void gradient(image_batch const& images, batch_context<float> const& how, float scale, bool last,
                 gradient_listener& listener) override {
     double const factor = speed_.factor_at(seed_, rank_, how.step);
     if (!speed_.computes()) {
@@ -64,16 +68,16 @@ class simulated_learner final : public learner_adaptor {
     paced_listener passed_on(slowdown_, listener);
     learner_adaptor::gradient(images, how, scale, last, passed_on);
   }
-  void nothing(gradient_listener& listener) override {
+  void clear_gradients(gradient_listener& listener) override {
     if (!speed_.computes()) {
       simulate(0, 1, listener);
       return;
     }
     slowdown_.set(1);
-    learner_adaptor::nothing(listener);
+    learner_adaptor::clear_gradients(listener);
   }
-  [[nodiscard]] score<float> test(image_batch const& images) override {
-    return speed_.computes() ? learner_adaptor::test(images) : score<float>{};
+  [[nodiscard]] batch_metrics<float> test(image_batch const& images) override {
+    return speed_.computes() ? learner_adaptor::test(images) : batch_metrics<float>{};
   }
 
  private:
@@ -82,13 +86,13 @@ class simulated_learner final : public learner_adaptor {
    public:
     paced_listener(detail::slowdown& rest, gradient_listener& inner) noexcept : rest_(rest), inner_(inner) {}
 
-    void completed(std::size_t first) override {
+    void on_completion(std::size_t first) override {
       rest_.hold();
-      inner_.completed(first);
+      inner_.on_completion(first);
       rest_.resume();
     }
     [[nodiscard]] bool is_on_device() const noexcept override { return inner_.is_on_device(); }
-    void enqueued(std::size_t first) override { inner_.enqueued(first); }
+    void on_enqueue(std::size_t first) override { inner_.on_enqueue(first); }
 
    private:
     detail::slowdown& rest_;
@@ -99,7 +103,7 @@ class simulated_learner final : public learner_adaptor {
     expects(!listener.is_on_device(),
             "replica: a simulated gradient is in host memory; use a strategy that sums there");
     double const seconds = factor * speed_.seconds_per_image * static_cast<double>(images);
-    timetable_.run(duration(static_cast<duration::rep>(seconds * 1e9)), message().size(), listener);
+    timetable_.run(duration(static_cast<duration::rep>(seconds * 1e9)), gradient_buffer().size(), listener);
   }
 
   simulated_speed speed_;

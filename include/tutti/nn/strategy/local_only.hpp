@@ -14,11 +14,11 @@ class local_only : public strategy {
   /// The number of this rank.
   [[nodiscard]] rank_type rank() const noexcept override { return 0; }
   [[nodiscard]] rank_type size() const noexcept override { return 1; }
-  void share(std::span<float> /*numbers*/) noexcept override {}
+  void broadcast(std::span<float> /*numbers*/) noexcept override {}
   void sum(std::span<float> /*numbers*/) noexcept override {}
-  score_of step(training_step& step) override {
+  metrics_scope step(training_step& step) override {
     step.update();
-    return score_of::all_ranks;
+    return metrics_scope::all_ranks;
   }
 };
 

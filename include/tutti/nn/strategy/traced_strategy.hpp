@@ -30,54 +30,54 @@ class traced_strategy : public strategy_adaptor {
   }
   void begin(std::span<float> message) override {
     strategy_adaptor::begin(message);
-    tell(event_kind::enter, "gradient");
+    record_event(event_kind::enter, "gradient");
   }
-  score_of step(training_step& step) override {
-    if (takes_part()) {
-      tell(event_kind::leave, "gradient");
+  metrics_scope step(training_step& step) override {
+    if (participates()) {
+      record_event(event_kind::leave, "gradient");
     }
-    traced_step recorded(*this, step);
-    return strategy_adaptor::step(recorded);
+    traced_step step_view(*this, step);
+    return strategy_adaptor::step(step_view);
   }
   /// Begins the test; the sum of its scores ends it.
-  void unite(std::span<float> weights) override {
-    strategy_adaptor::unite(weights);
-    tests_ = true;
-    tell(event_kind::enter, "test");
+  void average_weights(std::span<float> weights) override {
+    strategy_adaptor::average_weights(weights);
+    is_testing_ = true;
+    record_event(event_kind::enter, "test");
   }
 
  private:
   class traced_step : public step_adaptor {
    public:
-    traced_step(traced_strategy& to, training_step& inner) : step_adaptor(inner), to_(to) {}
+    traced_step(traced_strategy& owner, training_step& inner) : step_adaptor(inner), owner_(owner) {}
 
     void update() override {
-      to_.tell(event_kind::enter, "update");
+      owner_.record_event(event_kind::enter, "update");
       step_adaptor::update();
-      to_.tell(event_kind::leave, "update");
+      owner_.record_event(event_kind::leave, "update");
     }
-    void update_alone() override {
-      to_.tell(event_kind::enter, "update");
-      step_adaptor::update_alone();
-      to_.tell(event_kind::leave, "update");
+    void update_local() override {
+      owner_.record_event(event_kind::enter, "update");
+      step_adaptor::update_local();
+      owner_.record_event(event_kind::leave, "update");
     }
 
    private:
-    traced_strategy& to_;
+    traced_strategy& owner_;
   };
 
   void end_test() {
-    if (std::exchange(tests_, false)) {
-      tell(event_kind::leave, "test");
+    if (std::exchange(is_testing_, false)) {
+      record_event(event_kind::leave, "test");
     }
   }
 
-  void tell(event_kind kind, std::string_view what) {
-    record(world_.trace(), [&] { return event{.kind = kind, .time = world_.transport().now(), .text = what}; });
+  void record_event(event_kind kind, std::string_view text) {
+    record(world_.trace(), [&] { return event{.kind = kind, .time = world_.transport().now(), .text = text}; });
   }
 
   Communicator world_;
-  bool tests_ = false;
+  bool is_testing_ = false;
 };
 
 }  // namespace tutti::nn

@@ -11,31 +11,31 @@ namespace tutti::inline v0_1_0::nn {
 /// parameters for CIFAR-10.
 template <class T>
 [[nodiscard]] layer_list<T> alexnet(image_shape const& image, std::size_t classes) {
-  stack<T> s(image);
-  s.add_input();
+  stack<T> layers(image);
+  layers.add_input();
   if (image.rows <= small_image) {
-    s.template add<conv2d<T, relu>>(convolution{64, {11, 4, 5}});
-    s.template add<max_pool<T>>(window{2, 2});
-    s.template add<conv2d<T, relu>>(convolution{192, {5, 1, 2}});
-    s.template add<max_pool<T>>(window{2, 2});
-    s.template add<conv2d<T, relu>>(convolution{384, {3, 1, 1}});
-    s.template add<conv2d<T, relu>>(convolution{256, {3, 1, 1}});
-    s.template add<conv2d<T, relu>>(convolution{256, {3, 1, 1}});
-    s.template add<max_pool<T>>(window{2, 2});
-    return s.template add_dense<identity>(classes).take();
+    layers.template add<conv2d<T, relu>>(convolution{64, {11, 4, 5}});
+    layers.template add<max_pool<T>>(window{2, 2});
+    layers.template add<conv2d<T, relu>>(convolution{192, {5, 1, 2}});
+    layers.template add<max_pool<T>>(window{2, 2});
+    layers.template add<conv2d<T, relu>>(convolution{384, {3, 1, 1}});
+    layers.template add<conv2d<T, relu>>(convolution{256, {3, 1, 1}});
+    layers.template add<conv2d<T, relu>>(convolution{256, {3, 1, 1}});
+    layers.template add<max_pool<T>>(window{2, 2});
+    return layers.template add_dense<identity>(classes).take();
   }
-  s.template add<conv2d<T, relu>>(convolution{96, {11, 4, 2}});
-  s.template add<max_pool<T>>(window{3, 2});
-  s.template add<conv2d<T, relu>>(convolution{256, {5, 1, 2}, 2});
-  s.template add<max_pool<T>>(window{3, 2});
-  s.template add<conv2d<T, relu>>(convolution{384, {3, 1, 1}});
-  s.template add<conv2d<T, relu>>(convolution{384, {3, 1, 1}, 2});
-  s.template add<conv2d<T, relu>>(convolution{256, {3, 1, 1}, 2});
-  s.template add<max_pool<T>>(window{3, 2});
+  layers.template add<conv2d<T, relu>>(convolution{96, {11, 4, 2}});
+  layers.template add<max_pool<T>>(window{3, 2});
+  layers.template add<conv2d<T, relu>>(convolution{256, {5, 1, 2}, 2});
+  layers.template add<max_pool<T>>(window{3, 2});
+  layers.template add<conv2d<T, relu>>(convolution{384, {3, 1, 1}});
+  layers.template add<conv2d<T, relu>>(convolution{384, {3, 1, 1}, 2});
+  layers.template add<conv2d<T, relu>>(convolution{256, {3, 1, 1}, 2});
+  layers.template add<max_pool<T>>(window{3, 2});
   for (int i = 0; i != 2; ++i) {
-    s.add_dropout(0.5).template add_dense<relu>(4096);
+    layers.add_dropout(0.5).template add_dense<relu>(4096);
   }
-  return s.template add_dense<identity>(classes).take();
+  return layers.template add_dense<identity>(classes).take();
 }
 
 }  // namespace tutti::nn

@@ -9,14 +9,14 @@ namespace tutti::inline v0_1_0::nn {
 /// 128 units and dropout.
 template <class T>
 [[nodiscard]] layer_list<T> cnn(image_shape const& image, std::size_t classes) {
-  stack<T> s(image);
-  s.add_input();
+  stack<T> layers(image);
+  layers.add_input();
   for (std::size_t const channels : {std::size_t{32}, std::size_t{64}}) {
-    s.template add<conv2d<T, relu>>(convolution{channels, {3, 1, 1}});
-    s.template add<max_pool<T>>(window{2, 2});
+    layers.template add<conv2d<T, relu>>(convolution{channels, {3, 1, 1}});
+    layers.template add<max_pool<T>>(window{2, 2});
   }
-  s.template add_dense<relu>(128).add_dropout(0.5).template add_dense<identity>(classes);
-  return s.take();
+  layers.template add_dense<relu>(128).add_dropout(0.5).template add_dense<identity>(classes);
+  return layers.take();
 }
 
 }  // namespace tutti::nn

@@ -10,14 +10,14 @@ namespace tutti::inline v0_1_0::nn {
 /// max-pooling. 61,706 parameters for 28 x 28 (padded to 32 x 32) and 10 classes.
 template <class T>
 [[nodiscard]] layer_list<T> lenet5(image_shape const& image, std::size_t classes) {
-  stack<T> s(image);
-  s.add_input();
-  s.template add<conv2d<T, relu>>(convolution{6, {5, 1, image.rows < 32 ? std::size_t{2} : std::size_t{0}}});
-  s.template add<max_pool<T>>(window{2, 2});
-  s.template add<conv2d<T, relu>>(convolution{16, {5}});
-  s.template add<max_pool<T>>(window{2, 2});
-  s.template add_dense<relu>(120).template add_dense<relu>(84).template add_dense<identity>(classes);
-  return s.take();
+  stack<T> layers(image);
+  layers.add_input();
+  layers.template add<conv2d<T, relu>>(convolution{6, {5, 1, image.rows < 32 ? std::size_t{2} : std::size_t{0}}});
+  layers.template add<max_pool<T>>(window{2, 2});
+  layers.template add<conv2d<T, relu>>(convolution{16, {5}});
+  layers.template add<max_pool<T>>(window{2, 2});
+  layers.template add_dense<relu>(120).template add_dense<relu>(84).template add_dense<identity>(classes);
+  return layers.take();
 }
 
 }  // namespace tutti::nn

@@ -22,10 +22,10 @@ enum class hidden_activation { relu, tanh, sigmoid };
 /// A multilayer perceptron: dense hidden layers of the given sizes, and a last dense layer with one output per class,
 /// for softmax_cross_entropy. Without hidden layers it is a linear classifier.
 template <class T>
-[[nodiscard]] layer_list<T> mlp(std::size_t inputs, std::span<std::size_t const> hidden, std::size_t classes,
+[[nodiscard]] layer_list<T> mlp(std::size_t inputs, std::span<std::size_t const> hidden_sizes, std::size_t classes,
                                 hidden_activation activation) {
   layer_list<T> layers;
-  for (std::size_t const size : hidden) {
+  for (std::size_t const size : hidden_sizes) {
     switch (activation) {
       case hidden_activation::relu:
         layers.push_back(dense<T, relu>(inputs, size));

@@ -12,32 +12,32 @@ namespace detail {
 
 /// Adds a block with this body. The shortcut between images of different shapes is a projection.
 template <class T>
-void add_block(stack<T>& s, stack<T> body, std::size_t stride) {
-  stack<T> shortcut(s.shape());
-  if (body.shape() != s.shape()) {
+void add_block(stack<T>& layers, stack<T> body, std::size_t stride) {
+  stack<T> shortcut(layers.shape());
+  if (body.shape() != layers.shape()) {
     shortcut.template add_normalised<identity>(body.shape().channels, {1, stride});
   }
-  auto const made = body.shape();
-  s.add_residual(body.take(), shortcut.take(), made);
+  auto const output_shape = body.shape();
+  layers.add_residual(body.take(), shortcut.take(), output_shape);
 }
 
 template <class T>
-void add_basic_block(stack<T>& s, std::size_t channels, std::size_t stride) {
-  stack<T> body(s.shape());
+void add_basic_block(stack<T>& layers, std::size_t channels, std::size_t stride) {
+  stack<T> body(layers.shape());
   body.template add_normalised<relu>(channels, {3, stride, 1});
   body.template add_normalised<identity>(channels, {3, 1, 1});
-  add_block(s, std::move(body), stride);
+  add_block(layers, std::move(body), stride);
 }
 
 /// Adds a bottleneck block. The middle convolution has the stride, as in every implementation that reports accuracies
 /// today.
 template <class T>
-void add_bottleneck(stack<T>& s, std::size_t channels, std::size_t stride) {
-  stack<T> body(s.shape());
+void add_bottleneck(stack<T>& layers, std::size_t channels, std::size_t stride) {
+  stack<T> body(layers.shape());
   body.template add_normalised<relu>(channels, {1});
   body.template add_normalised<relu>(channels, {3, stride, 1});
   body.template add_normalised<identity>(4 * channels, {1});
-  add_block(s, std::move(body), stride);
+  add_block(layers, std::move(body), stride);
 }
 
 }  // namespace detail
@@ -59,20 +59,20 @@ template <class T>
                                           : depth == 101 ? std::size_t{23}
                                                          : std::size_t{36},
                                           3};
-  stack<T> s(image);
-  s.add_input();
+  stack<T> layers(image);
+  layers.add_input();
   if (image.rows <= small_image) {
-    s.template add_normalised<relu>(64, {3, 1, 1});
+    layers.template add_normalised<relu>(64, {3, 1, 1});
   } else {
-    s.template add_normalised<relu>(64, {7, 2, 3});
-    s.template add<max_pool<T>>(window{3, 2, 1});
+    layers.template add_normalised<relu>(64, {7, 2, 3});
+    layers.template add<max_pool<T>>(window{3, 2, 1});
   }
   for (std::size_t stage = 0; stage != blocks.size(); ++stage) {
     for (std::size_t i = 0; i != blocks[stage]; ++i) {
-      detail::add_bottleneck(s, std::size_t{64} << stage, i == 0 && stage != 0 ? 2 : 1);
+      detail::add_bottleneck(layers, std::size_t{64} << stage, i == 0 && stage != 0 ? 2 : 1);
     }
   }
-  return s.add_mean().template add_dense<identity>(classes).take();
+  return layers.add_mean().template add_dense<identity>(classes).take();
 }
 
 /// The networks of He et al. (CVPR 2016) for CIFAR-10, with 6 n + 2 layers in three stages of 16, 32 and 64 channels,
@@ -81,15 +81,15 @@ template <class T>
 template <class T>
 [[nodiscard]] layer_list<T> small_resnet(std::size_t depth, image_shape const& image, std::size_t classes) {
   expects(depth > 2 && depth % 6 == 2, "small_resnet: the depth must be 6 n + 2, such as 20, not ", depth);
-  stack<T> s(image);
-  s.add_input();
-  s.template add_normalised<relu>(16, {3, 1, 1});
+  stack<T> layers(image);
+  layers.add_input();
+  layers.template add_normalised<relu>(16, {3, 1, 1});
   for (std::size_t stage = 0; stage != 3; ++stage) {
     for (std::size_t i = 0; i != (depth - 2) / 6; ++i) {
-      detail::add_basic_block(s, std::size_t{16} << stage, i == 0 && stage != 0 ? 2 : 1);
+      detail::add_basic_block(layers, std::size_t{16} << stage, i == 0 && stage != 0 ? 2 : 1);
     }
   }
-  return s.add_mean().template add_dense<identity>(classes).take();
+  return layers.add_mean().template add_dense<identity>(classes).take();
 }
 
 }  // namespace tutti::nn

@@ -24,18 +24,18 @@ class stack {
   explicit stack(image_shape const& image) : shape_(image) {}
 
   /// Adds a Layer(image, what...).
-  template <class Layer, class... What>
-  stack& add(What const&... what) {
-    Layer made(shape_, what...);
-    shape_ = made.output_shape();
-    layers_.push_back(std::move(made));
+  template <class Layer, class... Arguments>
+  stack& add(Arguments const&... arguments) {
+    Layer layer(shape_, arguments...);
+    shape_ = layer.output_shape();
+    layers_.push_back(std::move(layer));
     return *this;
   }
 
   /// Adds a convolution without bias, and batch normalisation.
   template <class Activation>
-  stack& add_normalised(std::size_t channels, window const& over) {
-    add<conv2d<T>>(convolution{.channels = channels, .over = over, .bias = false});
+  stack& add_normalised(std::size_t channels, window const& filter_window) {
+    add<conv2d<T>>(convolution{.channels = channels, .filter_window = filter_window, .bias = false});
     return add<batch_norm<T, Activation>>();
   }
 
@@ -60,9 +60,9 @@ class stack {
   stack& add_mean() { return add<average_pool<T>>(); }
 
   /// Adds a residual block.
-  stack& add_residual(layer_list<T> body, layer_list<T> shortcut, image_shape const& made) {
+  stack& add_residual(layer_list<T> body, layer_list<T> shortcut, image_shape const& output_shape) {
     layers_.push_back(residual<T>(std::move(body), std::move(shortcut)));
-    shape_ = made;
+    shape_ = output_shape;
     return *this;
   }
 

@@ -16,24 +16,24 @@ template <class T>
 [[nodiscard]] layer_list<T> vgg(std::size_t depth, image_shape const& image, std::size_t classes) {
   expects(depth == 16 || depth == 19, "vgg: the depth must be 16 or 19, not ", depth);
   bool const is_small = image.rows <= small_image;
-  stack<T> s(image);
-  s.add_input();
+  stack<T> layers(image);
+  layers.add_input();
   std::size_t const later = depth == 16 ? 3 : 4;
   constexpr std::array<std::size_t, 5> channels{64, 128, 256, 512, 512};
   for (std::size_t stage = 0; stage != channels.size(); ++stage) {
     for (std::size_t i = 0; i != (stage < 2 ? 2 : later); ++i) {
       if (is_small) {
-        s.template add_normalised<relu>(channels[stage], {3, 1, 1});
+        layers.template add_normalised<relu>(channels[stage], {3, 1, 1});
       } else {
-        s.template add<conv2d<T, relu>>(convolution{channels[stage], {3, 1, 1}});
+        layers.template add<conv2d<T, relu>>(convolution{channels[stage], {3, 1, 1}});
       }
     }
-    s.template add<max_pool<T>>(window{2, 2});
+    layers.template add<max_pool<T>>(window{2, 2});
   }
   for (int i = 0; i != (is_small ? 0 : 2); ++i) {
-    s.template add_dense<relu>(4096).add_dropout(0.5);
+    layers.template add_dense<relu>(4096).add_dropout(0.5);
   }
-  return s.template add_dense<identity>(classes).take();
+  return layers.template add_dense<identity>(classes).take();
 }
 
 }  // namespace tutti::nn

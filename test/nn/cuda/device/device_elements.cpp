@@ -58,7 +58,7 @@ std::pair<floats, floats> run_operation(Operation const& o, std::size_t channels
 template <class Activation>
 void check_norm() {
   by_host host(nn::batch_norm<float, Activation>{image});
-  auto const l = std::get<nn::geometry::batch_norm>(nn::batch_norm<float, Activation>{image}.geometry().one);
+  auto const l = std::get<nn::geometry::batch_norm>(nn::batch_norm<float, Activation>{image}.geometry().description);
   std::size_t const channels = image.channels;
   floats statistics = laws::drawn_floats(2 * channels, 9);
   std::ranges::for_each(statistics, [](float& s) { s = std::abs(s); });
@@ -200,13 +200,13 @@ BOOST_AUTO_TEST_CASE(batch_norm_in_its_parts) {
 BOOST_AUTO_TEST_CASE(pooling_forward_and_backward) {
   for (nn::window const window : {nn::window{2, 2}, nn::window{3, 2, 1}, nn::window{3, 1, 2}, nn::window{2, 3}}) {
     nn::max_pool<float> const largest(image, window);
-    check_pool<4>(largest, std::get<nn::geometry::pooling>(largest.geometry().one));
-    check_pool<1>(largest, std::get<nn::geometry::pooling>(largest.geometry().one), true);
+    check_pool<4>(largest, std::get<nn::geometry::pooling>(largest.geometry().description));
+    check_pool<1>(largest, std::get<nn::geometry::pooling>(largest.geometry().description), true);
     nn::average_pool<float> const mean(image, window);
-    check_pool<8>(mean, std::get<nn::geometry::pooling>(mean.geometry().one));
+    check_pool<8>(mean, std::get<nn::geometry::pooling>(mean.geometry().description));
   }
   nn::average_pool<float> const global_mean(image);
-  check_pool<2>(global_mean, std::get<nn::geometry::pooling>(global_mean.geometry().one));
+  check_pool<2>(global_mean, std::get<nn::geometry::pooling>(global_mean.geometry().description));
 }
 
 BOOST_AUTO_TEST_CASE(steps_of_sgd_have_the_cpu_s_bits) {
@@ -228,7 +228,7 @@ BOOST_AUTO_TEST_CASE(what_is_dropped_has_the_cpu_s_bits) {
   host.run();
   nn::random_sequence random(3);
   layer.initialise(random);
-  auto const dropout = std::get<nn::geometry::dropout>(layer.geometry().one);
+  auto const dropout = std::get<nn::geometry::dropout>(layer.geometry().description);
   std::uint64_t const key = nn::random_sequence(dropout.key, host.how.step)();
   floats y(host.y.size());
   for (std::size_t r = 0; r != rows; ++r) {

@@ -66,7 +66,7 @@ struct layer_case {
   std::vector<float> statistics;
   std::vector<float> x = random_numbers(rows * layer().inputs(), 1);
   std::vector<float> dy = random_numbers(rows * layer().outputs(), 2);
-  nn::pass<float> context{true, 7, 3, {}};
+  nn::batch_context<float> context{true, 7, 3, {}};
 
   explicit layer_case(layer_list<float> layers)
       : list(std::move(layers)), parameters(layer().parameters()), statistics(layer().statistics()) {
@@ -162,8 +162,8 @@ void check(std::string const& name, layer_list<float> layer) {
 
 /// The layers of a residual block.
 layer_list<float> block(std::size_t channels, std::size_t stride) {
-  conv2d<float, nn::tanh> first(image, {.channels = channels, .over = {3, stride, 1}});
-  conv2d<float> second(first.output_shape(), {.channels = channels, .over = {3, 1, 1}, .bias = false});
+  conv2d<float, nn::tanh> first(image, {.channels = channels, .filter_window = {3, stride, 1}});
+  conv2d<float> second(first.output_shape(), {.channels = channels, .filter_window = {3, 1, 1}, .bias = false});
   auto const shape = second.output_shape();
   return {std::move(first), std::move(second), batch_norm<float>(shape)};
 }
@@ -175,14 +175,14 @@ BOOST_AUTO_TEST_CASE(layers_with_weights_compute_what_the_cpu_s_do) {
   check("dense, relu", dense<float, nn::relu>(6, 4));
   check("dense, tanh", dense<float, nn::tanh>(6, 4));
   check("dense, sigmoid", dense<float, nn::sigmoid>(6, 4));
-  check("conv2d", conv2d<float>(image, {.channels = 3, .over = {3}}));
-  check("conv2d, padded", conv2d<float, nn::relu>(image, {.channels = 3, .over = {3, 1, 1}}));
-  check("conv2d, strides", conv2d<float, nn::sigmoid>(image, {.channels = 3, .over = {3, 2, 2}}));
-  check("conv2d, groups", conv2d<float, nn::tanh>(image, {.channels = 6, .over = {2, 1, 0}, .groups = 2}));
-  check("conv2d, without biases", conv2d<float, nn::relu>(image, {.channels = 3, .over = {3}, .bias = false}));
+  check("conv2d", conv2d<float>(image, {.channels = 3, .filter_window = {3}}));
+  check("conv2d, padded", conv2d<float, nn::relu>(image, {.channels = 3, .filter_window = {3, 1, 1}}));
+  check("conv2d, strides", conv2d<float, nn::sigmoid>(image, {.channels = 3, .filter_window = {3, 2, 2}}));
+  check("conv2d, groups", conv2d<float, nn::tanh>(image, {.channels = 6, .filter_window = {2, 1, 0}, .groups = 2}));
+  check("conv2d, without biases", conv2d<float, nn::relu>(image, {.channels = 3, .filter_window = {3}, .bias = false}));
   check("weight_norm, dense", weight_norm<float>(dense<float, nn::tanh>(6, 4)));
   check("weight_norm, conv2d",
-        weight_norm<float>(conv2d<float>(image, {.channels = 4, .over = {3, 1, 1}, .groups = 2})));
+        weight_norm<float>(conv2d<float>(image, {.channels = 4, .filter_window = {3, 1, 1}, .groups = 2})));
 }
 
 BOOST_AUTO_TEST_CASE(layers_without_weights_compute_what_the_cpu_s_do) {
@@ -198,7 +198,7 @@ BOOST_AUTO_TEST_CASE(layers_without_weights_compute_what_the_cpu_s_do) {
 
 BOOST_AUTO_TEST_CASE(residual_blocks_compute_what_the_cpu_s_do) {
   check("residual", residual<float>(block(4, 1)));
-  conv2d<float> shortcut(image, {.channels = 6, .over = {1, 2}, .bias = false});
+  conv2d<float> shortcut(image, {.channels = 6, .filter_window = {1, 2}, .bias = false});
   check("residual, projected", residual<float>(block(6, 2), {shortcut, batch_norm<float>(shortcut.output_shape())}));
 }
 

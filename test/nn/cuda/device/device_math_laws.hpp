@@ -170,8 +170,8 @@ class batch_on_device {
     static_cast<void>(dx_.get());  // waits until all users of `native_weights` have run
   }
   void pass(geometry::weight_norm const& l) {
-    on_device<Math> const inner_parameters(math_, 4 * l.learned, 4);
-    on_device<Math> const slopes(math_, 4 * l.learned, 4);
+    on_device<Math> const inner_parameters(math_, 4 * l.layer_parameters, 4);
+    on_device<Math> const slopes(math_, 4 * l.layer_parameters, 4);
     math_.normalise(l, parameters_.as_floats(), inner_parameters.as_floats());
     l.layer[0].visit([&](auto const& inner_layer) {
       using inner = std::remove_cvref_t<decltype(inner_layer)>;
@@ -221,7 +221,7 @@ class batch_on_device {
   Math& math_;
   on_device<Math> parameters_, gradients_, statistics_;
   device_numbers<Math> x_, y_, dy_, dx_, tested_;
-  tutti::nn::pass<float> context_;
+  tutti::nn::batch_context<float> context_;
   std::pair<std::size_t, std::size_t> counts_;
 };
 
@@ -259,7 +259,7 @@ void check_layer(Math& math, std::string const& name, nn::layer_list<float> laye
     BOOST_TEST(relative_error(result.statistics, host.statistics) <= max_error);
     BOOST_TEST(relative_error(result.tested, host.y) <= max_error);
     BOOST_TEST((again.run(l) == result), "the same batch gave other bits");
-    if (std::holds_alternative<geometry::dropout>(l.one) && math.numbers() == precision::float32) {
+    if (std::holds_alternative<geometry::dropout>(l.description) && math.numbers() == precision::float32) {
       BOOST_TEST(same_bits(result.y, y));
     }
   }
@@ -272,10 +272,11 @@ void check_layers(Math& math) {
     auto const check = [&](std::string const& name, nn::layer_list<float> layer) {
       check_layer(math, name + " of " + std::to_string(channels) + " channels", std::move(layer));
     };
-    check("conv2d", nn::conv2d<float>(image, {.channels = 8, .over = {3}}));
-    check("conv2d, padded", nn::conv2d<float, nn::relu>(image, {.channels = 16, .over = {3, 1, 1}}));
-    check("conv2d, strides", nn::conv2d<float, nn::sigmoid>(image, {.channels = 3, .over = {3, 2, 2}}));
-    check("conv2d, without biases", nn::conv2d<float, nn::tanh>(image, {.channels = 8, .over = {1}, .bias = false}));
+    check("conv2d", nn::conv2d<float>(image, {.channels = 8, .filter_window = {3}}));
+    check("conv2d, padded", nn::conv2d<float, nn::relu>(image, {.channels = 16, .filter_window = {3, 1, 1}}));
+    check("conv2d, strides", nn::conv2d<float, nn::sigmoid>(image, {.channels = 3, .filter_window = {3, 2, 2}}));
+    check("conv2d, without biases",
+          nn::conv2d<float, nn::tanh>(image, {.channels = 8, .filter_window = {1}, .bias = false}));
     check("max_pool", nn::max_pool<float>(image, {2, 2}));
     check("max_pool, overlapping", nn::max_pool<float>(image, {3, 2, 1}));
     check("average_pool", nn::average_pool<float>(image, {3, 2, 1}));
@@ -286,7 +287,8 @@ void check_layers(Math& math) {
     check("dropout", nn::dropout<float>(10 * channels, 0.4));
   }
   nn::image_shape const image{8, 5, 6};
-  check_layer(math, "conv2d, groups", nn::conv2d<float, nn::tanh>(image, {.channels = 8, .over = {3}, .groups = 2}));
+  check_layer(math, "conv2d, groups",
+              nn::conv2d<float, nn::tanh>(image, {.channels = 8, .filter_window = {3}, .groups = 2}));
   check_layer(math, "channels_last, many", nn::channels_last<float>(nn::image_shape{40, 7, 9}));
   check_layer(math, "dense", nn::dense<float>(30, 10));
   check_layer(math, "dense, relu", nn::dense<float, nn::relu>(64, 32));
@@ -294,7 +296,7 @@ void check_layers(Math& math) {
   check_layer(math, "dense, sigmoid", nn::dense<float, nn::sigmoid>(6, 700));
   check_layer(math, "weight_norm, dense", nn::weight_norm<float>(nn::dense<float, nn::tanh>(60, 40)));
   check_layer(math, "weight_norm, conv2d",
-              nn::weight_norm<float>(nn::conv2d<float>(image, {.channels = 16, .over = {3, 1, 1}})));
+              nn::weight_norm<float>(nn::conv2d<float>(image, {.channels = 16, .filter_window = {3, 1, 1}})));
 }
 
 /// Checks single numbers, the loss, and optimizer steps.
@@ -368,8 +370,9 @@ void check_loss(Math& math) {
     std::ranges::for_each(scores, [](float& x) { x = float{tutti::bfloat16(3 * x)}; });
     std::vector<std::uint8_t> labels(rows);
     nn::random_sequence random(31);
-    std::ranges::generate(
-        labels, [&, n = classes] { return static_cast<std::uint8_t>(random.below(static_cast<std::uint32_t>(n))); });
+    std::ranges::generate(labels, [&, n = classes] {
+      return static_cast<std::uint8_t>(random.draw_below(static_cast<std::uint32_t>(n)));
+    });
     floats slopes(scores.size());
     auto const score = nn::softmax_cross_entropy::differentiate<float>(
         nn::view<float>(scores.data(), rows, classes), labels, 0.25F, nn::view<float>(slopes.data(), rows, classes));

@@ -39,9 +39,9 @@ nn::dataset random_images(nn::image_shape const& shape, std::size_t count, std::
   nn::dataset set{shape, 10, {}, {}};
   nn::random_sequence random(seed);
   set.pixels.resize(count * shape.size());
-  std::ranges::generate(set.pixels, [&] { return static_cast<std::uint8_t>(random.below(256)); });
+  std::ranges::generate(set.pixels, [&] { return static_cast<std::uint8_t>(random.draw_below(256)); });
   set.labels.resize(count);
-  std::ranges::generate(set.labels, [&] { return static_cast<std::uint8_t>(random.below(10)); });
+  std::ranges::generate(set.labels, [&] { return static_cast<std::uint8_t>(random.draw_below(10)); });
   return set;
 }
 
@@ -62,7 +62,7 @@ nn::replica on_host(layers layer_list, nn::image_shape const& shape, nn::setting
                     tutti::rank_type size = 1) {
   nn::set_threads(1);
   auto const& d = images_of(shape);
-  return {nn::model<float>(std::move(layer_list), nn::replica::attached), d.training, d.test, s, rank, size};
+  return {nn::model<float>(std::move(layer_list), nn::replica::extra_scalars), d.training, d.test, s, rank, size};
 }
 device_replica on_device(layers layer_list, nn::image_shape const& shape, nn::settings const& s,
                          tutti::rank_type rank = 0, tutti::rank_type size = 1,
@@ -151,8 +151,8 @@ BOOST_AUTO_TEST_CASE(an_update_has_the_host_s_bits) {
     auto device = on_device(small_mlp(), digit, s);
     for (std::uint64_t step = 0; step != 3; ++step) {
       nn::random_sequence random(step);
-      std::ranges::generate(host.message(), [&] { return random.fraction<float>() - 0.5F; });
-      std::ranges::copy(host.message(), device.message().begin());
+      std::ranges::generate(host.gradient_buffer(), [&] { return random.fraction<float>() - 0.5F; });
+      std::ranges::copy(host.gradient_buffer(), device.gradient_buffer().begin());
       host.update(0.07F);
       device.update(0.07F);
       BOOST_TEST(std::ranges::equal(std::as_const(host).parameters(), std::as_const(device).parameters()), name);
@@ -193,7 +193,7 @@ BOOST_AUTO_TEST_CASE(what_was_told_is_final) {
   struct spoiler : nn::gradient_listener {
     explicit spoiler(std::span<float> numbers) : message(numbers) {}
 
-    void completed(std::size_t first) override {
+    void on_completion(std::size_t first) override {
       for (; end > first; --end) {
         copy[end - 1] = std::exchange(message[end - 1], 99.0F);
       }
@@ -207,14 +207,15 @@ BOOST_AUTO_TEST_CASE(what_was_told_is_final) {
   for (auto const p : {nn::precision::float32, nn::precision::float16}) {
     auto device = on_device(nn::cnn<float>(digit, 10), digit, plain(), 0, 1, p);
     device.start(0);
-    spoiler listener(device.message());
+    spoiler listener(device.gradient_buffer());
     static_cast<void>(device.gradient(0, listener));
     BOOST_TEST(listener.end == 0U);
     BOOST_TEST(listener.calls >= 2U);  // arrives in several parts
     auto again = on_device(nn::cnn<float>(digit, 10), digit, plain(), 0, 1, p);
     again.start(0);
     BOOST_TEST(std::ranges::equal(again.gradient(0), listener.copy));
-    BOOST_TEST(std::ranges::count(device.message(), 99.0F) == static_cast<std::ptrdiff_t>(listener.copy.size()));
+    BOOST_TEST(std::ranges::count(device.gradient_buffer(), 99.0F) ==
+               static_cast<std::ptrdiff_t>(listener.copy.size()));
   }
 }
 
@@ -224,7 +225,7 @@ BOOST_AUTO_TEST_CASE(a_loss_scaled_too_much_is_scaled_less) {
   nn::settings s = plain();
   s.batch = 1;
   layers const linear = nn::mlp<float>(784, std::array<std::size_t, 1>{64}, 10, nn::hidden_activation::relu);
-  nn::replica host(nn::model<float>(linear, nn::replica::attached), images.training, images.test, s, 0, 1);
+  nn::replica host(nn::model<float>(linear, nn::replica::extra_scalars), images.training, images.test, s, 0, 1);
   device_replica device(nn::device_model{linear, nn::precision::float16}, images.training, images.test, s, 0, 1);
   for (auto* const replica : {&host}) {
     std::ranges::for_each(replica->parameters(), [](float& w) { w *= 4; });
@@ -293,9 +294,9 @@ BOOST_AUTO_TEST_CASE(a_replica_of_either_kind_has_the_bits_of_the_one_that_is_ch
     auto const append = [&](auto const& numbers) { values.insert(values.end(), numbers.begin(), numbers.end()); };
     for (std::size_t b = 0; b != 2; ++b) {
       append(replica.gradient(b));
-      replica.keep_own(b);
+      replica.rescale_to_local_mean(b);
       replica.update(0.1F);
-      append(std::array{replica.batch_score().loss, replica.batch_score().correct});
+      append(std::array{replica.metrics().loss, replica.metrics().correct});
     }
     append(std::as_const(replica).parameters());
     append(replica.optimizer_state());

@@ -14,12 +14,12 @@
 #include <tutti/nn/strategy/averaging/federated_averaging.hpp>
 #include <tutti/nn/strategy/averaging/gossip.hpp>
 #include <tutti/nn/strategy/averaging/local_sgd.hpp>
-#include <tutti/nn/strategy/compressed/compressed.hpp>
+#include <tutti/nn/strategy/compressed/compressed_synchronous.hpp>
 #include <tutti/nn/strategy/compressed/quantised_sum.hpp>
 #include <tutti/nn/strategy/compressed/sparse_sum.hpp>
-#include <tutti/nn/strategy/synchronous/central.hpp>
 #include <tutti/nn/strategy/synchronous/fixed_point.hpp>
 #include <tutti/nn/strategy/synchronous/network_server.hpp>
+#include <tutti/nn/strategy/synchronous/rank0_reduce.hpp>
 #include <tutti/nn/strategy/synchronous/synchronous.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/reduction/arithmetic.hpp>
@@ -93,7 +93,7 @@ replica make_replica(ranks placement, tutti::rank_type rank, tutti::rank_type si
     return nn::detail::device::replica<models::host_math>(nn::device_model{layers()}, images().training, images().test,
                                                           s, rank, size);
   }
-  return {nn::model<float>(layers(), replica::attached), images().training, images().test, s, rank, size};
+  return {nn::model<float>(layers(), replica::extra_scalars), images().training, images().test, s, rank, size};
 }
 
 /// Starts ranks in a world of their own.
@@ -151,12 +151,16 @@ BOOST_AUTO_TEST_CASE(ranks_of_both_kinds_share_a_batch) {
   check("in buckets, by a thread", [](auto& world, auto use) {
     use(nn::synchronous(world, tutti::ring{}, 4096, nn::bucket_progress::by_thread));
   });
-  check("central", [](auto& world, auto use) { use(nn::central(world, tutti::binary_tree{}, tutti::binary_tree{})); });
+  check("central",
+        [](auto& world, auto use) { use(nn::rank0_reduce(world, tutti::binary_tree{}, tutti::binary_tree{})); });
   check("fixed_point", [](auto& world, auto use) {
-    use(nn::fixed_point(world, tutti::ring{}, nn::shared_exponents{256}, 0, replica::attached));
+    use(nn::fixed_point(world, tutti::ring{}, nn::shared_exponents{256}, 0, replica::extra_scalars));
   });
   check(
-      "int8", [](auto& world, auto use) { use(nn::compressed(world, nn::quantised_sum(world), replica::attached)); },
+      "int8",
+      [](auto& world, auto use) {
+        use(nn::compressed_synchronous(world, nn::quantised_sum(world), replica::extra_scalars));
+      },
       make_settings(), 5e-2);
 }
 
@@ -172,8 +176,9 @@ BOOST_AUTO_TEST_CASE(few_gradients_of_both_kinds_are_sent) {
   check(
       "top_k",
       [&](auto& world, auto use) {
-        use(nn::compressed(world, nn::sparse_sum(world, nn::top_k(0.2, 0), nn::feedback(nn::correction_of(s))),
-                           replica::attached));
+        use(nn::compressed_synchronous(world,
+                                       nn::sparse_sum(world, nn::top_k(0.2, 0), nn::feedback(nn::correction_of(s))),
+                                       replica::extra_scalars));
       },
       s, 5e-2);
 }
@@ -189,7 +194,7 @@ BOOST_AUTO_TEST_CASE(statistics_are_of_the_batch_of_both_kinds) {
   check(
       "fixed_point",
       [](auto& world, auto use) {
-        use(nn::fixed_point(world, tutti::ring{}, nn::shared_exponents{256}, 0, replica::attached));
+        use(nn::fixed_point(world, tutti::ring{}, nn::shared_exponents{256}, 0, replica::extra_scalars));
       },
       s);
 }

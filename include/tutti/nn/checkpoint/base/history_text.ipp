@@ -23,8 +23,8 @@ TUTTI_DECL std::string encode(history const& history) {
     real(double{one.accuracy});
     real(one.seconds);
     real(double{one.rate});
-    real(one.sent);
-    real(one.received);
+    real(one.bytes_sent);
+    real(one.bytes_received);
   }
   p.number(history.epochs.size());
   for (auto const& one : history.epochs) {
@@ -46,7 +46,7 @@ TUTTI_DECL std::string encode(history const& history) {
   p.number(history.faults.size());
   for (auto const& one : history.faults) {
     real(one.seconds);
-    p.number(one.before).number(one.ranks);
+    p.number(one.ranks_before).number(one.ranks);
   }
   return p.take();
 }
@@ -66,8 +66,8 @@ TUTTI_DECL bool decode(std::string_view bytes, history& to) {
     one.accuracy = static_cast<float>(real());
     one.seconds = real();
     one.rate = static_cast<float>(real());
-    one.sent = real();
-    one.received = real();
+    one.bytes_sent = real();
+    one.bytes_received = real();
     to.steps.push_back(one);
   }
   for (std::uint64_t count = u.number(); u.good() && count > 0; --count) {

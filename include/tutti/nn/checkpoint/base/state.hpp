@@ -3,7 +3,7 @@
 
 #include <tutti/detail/base/linkage.hpp>
 #include <tutti/extend/types.hpp>
-#include <tutti/nn/base/training_place.hpp>
+#include <tutti/nn/base/training_position.hpp>
 #include <tutti/nn/replica.hpp>
 
 #include <span>
@@ -14,7 +14,7 @@ namespace tutti::inline v0_1_0::nn {
 
 /// The complete state of a training, from which it continues as if it had never stopped.
 struct training_state {
-  training_place place;           ///< position in the training
+  training_position place;        ///< position in the training
   rank_type ranks = 1;            ///< number of ranks of the training
   std::vector<float> parameters;  ///< parameters, equal on all ranks
   std::vector<float> optimizer;   ///< state of the optimizer, equal on all ranks
@@ -26,8 +26,8 @@ struct training_state {
 
 /// The position at which a training was resumed.
 struct resumed_from {
-  training_place place;  ///< position in the training
-  rank_type ranks = 0;   ///< number of ranks of the interrupted training
+  training_position place;  ///< position in the training
+  rank_type ranks = 0;      ///< number of ranks of the interrupted training
 };
 
 namespace detail {
@@ -63,7 +63,7 @@ TUTTI_DECL std::size_t restore(training_state const& from, own_numbers const& to
 inline void restore(training_state const& from, replica& to) {
   to.statistics_images(
       detail::restore(from, {to.parameters(), to.optimizer_state(), to.statistics(), to.rank(), to.size()}));
-  to.place(from.place);
+  to.position(from.place);
 }
 
 }  // namespace tutti::nn

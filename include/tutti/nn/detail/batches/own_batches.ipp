@@ -20,7 +20,7 @@ TUTTI_DECL own_batches::own_batches(std::span<std::uint8_t const> labels, settin
       samples_(labels.size()),
       batch_(settings.batch),
       seed_(settings.seed) {
-  if (settings.images == ownership::shared) {
+  if (settings.images == ownership::common) {
     dealt_.emplace(samples_, batch_, seed_);
     return;
   }
@@ -32,7 +32,7 @@ TUTTI_DECL own_batches::own_batches(std::span<std::uint8_t const> labels, settin
 
 TUTTI_DECL void own_batches::set_rank(rank_type rank, rank_type size) {
   expects(dealt_.has_value(),
-          "own_batches: each image belongs to one rank for good; use ownership::shared to divide images again");
+          "own_batches: each image belongs to one rank for good; use ownership::common to divide images again");
   rank_ = rank;
   size_ = size;
 }

@@ -16,7 +16,7 @@ namespace tutti::inline v0_1_0::nn::detail::inline batches {
 
 TUTTI_DECL std::vector<std::vector<std::uint32_t>> partition(std::span<std::uint8_t const> labels, ownership how,
                                                              rank_type ranks, std::uint64_t seed) {
-  expects(how != ownership::shared,
+  expects(how != ownership::common,
           "partition: shared images are not divided among the ranks; use ownership::iid or ownership::labels");
   constexpr std::uint64_t stream = UINT64_MAX;  // the streams of epochs and images are far below
   random_sequence random(seed, stream);

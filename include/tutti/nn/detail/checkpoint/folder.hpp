@@ -30,13 +30,13 @@ struct expected_state {
   std::size_t optimizer = 0;
   std::size_t statistics = 0;  ///< size for each rank, with its number of images
   rank_type ranks = 1;
-  rank_memory memory = rank_memory::none;
+  rank_memory memory = rank_memory::statistics;
   batch_plan plan;
   std::size_t epochs = 0;
 };
 
 [[nodiscard]] inline expected_state expected_of(replica& model, fingerprint training,
-                                                rank_memory memory = rank_memory::none) {
+                                                rank_memory memory = rank_memory::statistics) {
   std::size_t const parameters = std::as_const(model).parameters().size();
   training.add("parameters", parameters);
   return {std::move(training),
@@ -84,7 +84,7 @@ class checkpoint_folder {
 
   /// Writes the manifest, which makes the parts of all ranks a checkpoint. All parts are on the disk.
   /// @throws checkpoint_error; the parts are then never read, all else is unchanged
-  void write_manifest(std::uint64_t step, training_place const& at, std::string const& history,
+  void write_manifest(std::uint64_t step, training_position const& at, std::string const& history,
                       std::span<file_identity const> shards, std::string const& training, rank_memory memory);
 
   struct loaded {
@@ -107,7 +107,7 @@ class checkpoint_folder {
 
  private:
   static std::span<std::byte const> as_bytes(std::string const& text);
-  static std::array<std::uint64_t, 4> words_of(training_place const& at, rank_type ranks, rank_memory memory);
+  static std::array<std::uint64_t, 4> words_of(training_position const& at, rank_type ranks, rank_memory memory);
 
   struct block {
     std::size_t first;

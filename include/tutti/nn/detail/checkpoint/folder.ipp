@@ -51,7 +51,7 @@ TUTTI_DECL std::vector<std::uint64_t> checkpoint_folder::steps() const {
 }
 
 TUTTI_DECL void checkpoint_folder::write(std::uint64_t step, state_view const& state, std::string const& training) {
-  auto const place = words_of(state.place, state.ranks, rank_memory::none);
+  auto const place = words_of(state.place, state.ranks, rank_memory::statistics);
   section_bytes const parts[] = {{section::fingerprint, as_bytes(training)},
                                  {section::place, std::as_bytes(std::span(place))},
                                  {section::parameters, std::as_bytes(state.parameters)},
@@ -95,7 +95,7 @@ TUTTI_DECL training_part checkpoint_folder::read_shard(std::uint64_t step, rank_
   return result;
 }
 
-TUTTI_DECL void checkpoint_folder::write_manifest(std::uint64_t step, training_place const& at,
+TUTTI_DECL void checkpoint_folder::write_manifest(std::uint64_t step, training_position const& at,
                                                   std::string const& history, std::span<file_identity const> shards,
                                                   std::string const& training, rank_memory memory) {
   auto const place = words_of(at, static_cast<rank_type>(shards.size()), memory);
@@ -161,7 +161,7 @@ TUTTI_DECL std::span<std::byte const> checkpoint_folder::as_bytes(std::string co
   return std::as_bytes(std::span(text.data(), text.size()));
 }
 
-TUTTI_DECL std::array<std::uint64_t, 4> checkpoint_folder::words_of(training_place const& at, rank_type ranks,
+TUTTI_DECL std::array<std::uint64_t, 4> checkpoint_folder::words_of(training_position const& at, rank_type ranks,
                                                                     rank_memory memory) {
   return {at.epoch, at.batch, ranks, static_cast<std::uint64_t>(memory)};
 }
@@ -196,7 +196,7 @@ TUTTI_DECL void checkpoint_folder::load(std::uint64_t step, expected_state const
   if (place[3] != static_cast<std::uint64_t>(expected.memory)) {
     throw checkpoint_error(file.name() + " is of another strategy; ask for the same, or use another folder");
   }
-  if (expected.memory != rank_memory::none && result.ranks != expected.ranks) {
+  if (expected.memory != rank_memory::statistics && result.ranks != expected.ranks) {
     throw checkpoint_error(file.name() + " holds the state of each of " + std::to_string(result.ranks) +
                            " ranks: start as many, not " + std::to_string(expected.ranks));
   }

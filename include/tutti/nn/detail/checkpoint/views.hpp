@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/extend/types.hpp>
-#include <tutti/nn/base/training_place.hpp>
+#include <tutti/nn/base/training_position.hpp>
 
 #include <span>
 #include <string>
@@ -27,7 +27,7 @@ struct training_part {
 
 /// A view of a state, for writing.
 struct state_view {
-  training_place place;
+  training_position place;
   rank_type ranks;
   std::span<float const> parameters;
   std::span<float const> optimizer;

@@ -28,7 +28,7 @@ class digit_painter {
   explicit digit_painter(random_sequence random) noexcept : random_(random) {
     for (auto& row : field_) {
       for (auto& node : row) {
-        node = {random_.between(-350, 350), random_.between(-350, 350)};
+        node = {random_.draw_between(-350, 350), random_.draw_between(-350, 350)};
       }
     }
   }
@@ -37,16 +37,17 @@ class digit_painter {
   /// @pre digit < 10, `image` has side * side pixels, all zero
   void paint(std::uint32_t digit, std::span<std::uint8_t> image) noexcept {
     image_ = image;
-    ink_ = random_.between(150, 255);
-    pen_ = random_.between(170, 420);
-    write(digit, {random_.between(-2 * unit, 2 * unit), random_.between(-2 * unit, 2 * unit)});
+    ink_ = random_.draw_between(150, 255);
+    pen_ = random_.draw_between(170, 420);
+    write(digit, {random_.draw_between(-2 * unit, 2 * unit), random_.draw_between(-2 * unit, 2 * unit)});
     if (random_.chance(50)) {
       smudge();
     }
     if (random_.chance(60)) {  // the edge of a neighbouring digit
-      std::uint32_t const neighbour = random_.below(10);
+      std::uint32_t const neighbour = random_.draw_below(10);
       std::int32_t const side_of_it = random_.chance(50) ? 1 : -1;
-      write(neighbour, {side_of_it * random_.between(17 * unit, 21 * unit), random_.between(-3 * unit, 3 * unit)});
+      write(neighbour,
+            {side_of_it * random_.draw_between(17 * unit, 21 * unit), random_.draw_between(-3 * unit, 3 * unit)});
     }
     add_noise();
   }
@@ -61,9 +62,10 @@ class digit_painter {
 
   void write(std::uint32_t digit, point moved) noexcept {
     auto const ways = strokes::digits[digit];
-    auto const& way = ways[random_.below(static_cast<std::uint32_t>(ways.size()))];
-    std::int32_t const turn = random_.between(-16, 16);  // 51 units to a grid step: 20 pixels high
-    linear_map const map{random_.between(32, 58), turn + random_.between(-16, 10), -turn, random_.between(38, 56)};
+    auto const& way = ways[random_.draw_below(static_cast<std::uint32_t>(ways.size()))];
+    std::int32_t const turn = random_.draw_between(-16, 16);  // 51 units to a grid step: 20 pixels high
+    linear_map const map{random_.draw_between(32, 58), turn + random_.draw_between(-16, 10), -turn,
+                         random_.draw_between(38, 56)};
     for (auto const curve : way.curves) {
       if (!curve.empty()) {
         follow(curve, map, moved);
@@ -76,8 +78,8 @@ class digit_painter {
     std::array<point, 16> at;
     std::size_t const count = (std::min)(curve.size(), at.size());
     for (std::size_t i = 0; i != count; ++i) {
-      std::int32_t const x = curve[i].x - 50 + random_.between(-4, 4);
-      std::int32_t const y = curve[i].y - 50 + random_.between(-4, 4);
+      std::int32_t const x = curve[i].x - 50 + random_.draw_between(-4, 4);
+      std::int32_t const y = curve[i].y - 50 + random_.draw_between(-4, 4);
       at[i] = {side * unit / 2 + moved.x + map.xx * x + map.xy * y,
                side * unit / 2 + moved.y + map.yx * x + map.yy * y};
     }
@@ -131,8 +133,8 @@ class digit_painter {
 
   /// Erases a small disc, which may break a stroke.
   void smudge() noexcept {
-    point const p{random_.between(8 * unit, 20 * unit), random_.between(6 * unit, 22 * unit)};
-    std::int32_t const radius = random_.between(unit, 5 * unit / 2);
+    point const p{random_.draw_between(8 * unit, 20 * unit), random_.draw_between(6 * unit, 22 * unit)};
+    std::int32_t const radius = random_.draw_between(unit, 5 * unit / 2);
     over_disc(p, radius, [](std::uint8_t& pixel, std::int32_t) { pixel = static_cast<std::uint8_t>(pixel / 4); });
   }
 
@@ -157,7 +159,7 @@ class digit_painter {
 
   /// Adds to each pixel the sum of two dice minus its mean.
   void add_noise() noexcept {
-    std::int32_t const strength = random_.between(8, 40);
+    std::int32_t const strength = random_.draw_between(8, 40);
     for (std::size_t i = 0; i < image_.size(); i += 8) {
       std::uint64_t bits = random_();
       for (std::size_t j = i; j != (std::min)(i + 8, image_.size()); ++j, bits >>= 8) {

@@ -13,11 +13,11 @@ namespace tutti::inline v0_1_0::nn::detail::inline layer {
 /// Computes y = activation(y + bias), for each of `rows` rows of `columns` values.
 template <class Activation, class T>
 void add_bias(T* y, std::size_t rows, std::size_t columns, T const* bias) {
-  repeated<T> const line(bias, columns);
+  repeated_row<T> const line(bias, columns);
   for_each_line(rows * columns, columns, [=, b = line.data()](std::size_t at, std::size_t count) {
-    T* const to = y + at;
+    T* const values = y + at;
     for (std::size_t i = 0; i != count; ++i) {
-      to[i] = Activation::value(to[i] + b[i]);
+      values[i] = Activation::value(values[i] + b[i]);
     }
   });
 }
@@ -28,14 +28,14 @@ template <class Activation, class T>
 void differentiate_bias(T const* y, T* dy, std::size_t rows, std::size_t columns, T* bias) {
   auto const add = [](T const* value, T* slope, std::size_t count, T* sums) {
     for (std::size_t i = 0; i != count; ++i) {
-      slope[i] *= Activation::slope(value[i]);
+      slope[i] *= Activation::derivative(value[i]);
       sums[i] += slope[i];
     }
   };
   if (columns >= line_numbers) {
     parallel_for(columns, numbers_for_a_thread / rows + 1, [=](std::size_t first, std::size_t last) {
       std::fill(bias + first, bias + last, T{0});
-      vectorised([=] {
+      vectorise([=] {
         for (std::size_t at = first; at < rows * columns; at += columns) {
           add(y + at, dy + at, last - first, bias + first);
         }
@@ -43,9 +43,9 @@ void differentiate_bias(T const* y, T* dy, std::size_t rows, std::size_t columns
     });
   } else {
     constexpr std::size_t most_runs = 32;
-    std::array<T, most_runs * line_numbers> room;
+    std::array<T, most_runs * line_numbers> partial_sums;
     std::size_t const run = runs_of_lines(rows * columns, columns, most_runs);
-    sum_lines<1>(rows * columns, columns, run, room.data(), bias,
+    sum_lines<1>(rows * columns, columns, run, partial_sums.data(), bias,
                  [=](std::size_t at, std::size_t count, T* partial) { add(y + at, dy + at, count, partial); });
   }
 }

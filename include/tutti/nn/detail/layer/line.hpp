@@ -25,7 +25,7 @@ void for_each_line(std::size_t numbers, std::size_t columns, F const& f) {
   std::size_t const length = line_length(columns);
   std::size_t const lines = (numbers + length - 1) / length;
   parallel_for(lines, numbers_for_a_thread / length + 1, [=, &f](std::size_t first, std::size_t last) {
-    vectorised([=, &f] {
+    vectorise([=, &f] {
       for (std::size_t at = first * length; at < (std::min)(last * length, numbers); at += length) {
         f(at, (std::min)(length, numbers - at));
       }
@@ -35,9 +35,9 @@ void for_each_line(std::size_t numbers, std::size_t columns, F const& f) {
 
 /// A line with a value for each column, repeated.
 template <class T>
-class repeated {
+class repeated_row {
  public:
-  repeated(T const* row, std::size_t columns) : data_(row) {
+  repeated_row(T const* row, std::size_t columns) : data_(row) {
     if (std::size_t const length = line_length(columns); length != columns) {
       for (std::size_t at = 0; at != length; at += columns) {
         std::copy_n(row, columns, line_.data() + at);
@@ -45,8 +45,8 @@ class repeated {
       data_ = line_.data();
     }
   }
-  repeated(repeated const&) = delete;
-  repeated& operator=(repeated const&) = delete;
+  repeated_row(repeated_row const&) = delete;
+  repeated_row& operator=(repeated_row const&) = delete;
 
   [[nodiscard]] T const* data() const noexcept { return data_; }
 
@@ -73,23 +73,23 @@ void fold_line(T const* line, std::size_t columns, T* row) {
 
 /// Computes `Sums` sums of each column of a matrix; sums of one kind are beside each other. f(at, count, partial)
 /// adds the line at `at` to `partial`, which has a line for each kind. Each run of lines is summed separately, in
-/// `room`, which has `Sums` lines for each run; then the runs are added in order. So precision does not suffer, and
-/// the result is independent of the number of threads.
+/// `partial_sums`, which has `Sums` lines for each run; then the runs are added in order. So precision does not suffer,
+/// and the result is independent of the number of threads.
 template <std::size_t Sums, class T, class F>
-void sum_lines(std::size_t numbers, std::size_t columns, std::size_t run, T* room, T* sums, F const& f) {
+void sum_lines(std::size_t numbers, std::size_t columns, std::size_t run, T* partial_sums, T* sums, F const& f) {
   std::size_t const length = line_length(columns);
   std::size_t const runs = runs_of_lines(numbers, columns, run);
   parallel_for(runs, numbers_for_a_thread / (run * length) + 1, [=, &f](std::size_t first, std::size_t last) {
-    std::fill_n(room + first * Sums * length, (last - first) * Sums * length, T{0});
-    vectorised([=, &f] {
+    std::fill_n(partial_sums + first * Sums * length, (last - first) * Sums * length, T{0});
+    vectorise([=, &f] {
       for (std::size_t at = first * run * length; at < (std::min)(last * run * length, numbers); at += length) {
-        f(at, (std::min)(length, numbers - at), room + at / (run * length) * Sums * length);
+        f(at, (std::min)(length, numbers - at), partial_sums + at / (run * length) * Sums * length);
       }
     });
   });
   std::fill_n(sums, Sums * columns, T{0});
   for (std::size_t i = 0; i != runs * Sums; ++i) {
-    fold_line(room + i * length, columns, sums + i % Sums * columns);
+    fold_line(partial_sums + i * length, columns, sums + i % Sums * columns);
   }
 }
 

@@ -33,15 +33,15 @@ struct place {
 
 /// Calls f for each position of a rectangle in each image from `image` to before `last`.
 template <class F>
-void for_each_place(image_shape const& input, image_shape const& output, window const& down, window const& across,
-                    std::size_t image, std::size_t last, F const& f) {
-  std::size_t made = image * output.size();
+void for_each_place(image_shape const& input, image_shape const& output, window const& vertical,
+                    window const& horizontal, std::size_t image, std::size_t last, F const& f) {
+  std::size_t output_index = image * output.size();
   for (; image != last; ++image) {
-    std::size_t const end = made + output.size();
+    std::size_t const end = output_index + output.size();
     for (std::size_t i = 0; i != output.rows; ++i) {
-      for (std::size_t j = 0; j != output.columns; ++j, made += output.channels) {
-        f(place{image * input.size(), made, end, down.begin(i), down.end(i, input.rows), across.begin(j),
-                across.end(j, input.columns)});
+      for (std::size_t j = 0; j != output.columns; ++j, output_index += output.channels) {
+        f(place{image * input.size(), output_index, end, vertical.begin(i), vertical.end(i, input.rows),
+                horizontal.begin(j), horizontal.end(j, input.columns)});
       }
     }
   }
@@ -52,11 +52,11 @@ template <class T>
 class pooling : public nn::layer<T> {
  public:
   /// @pre the window fits into the padded image
-  pooling(image_shape const& image, window const& over)
-      : input_(image), output_(over.over(image, image.channels)), down_(over), across_(over) {}
+  pooling(image_shape const& image, window const& shape)
+      : input_(image), output_(shape.output_shape(image, image.channels)), vertical_(shape), horizontal_(shape) {}
   /// Constructs a pooling of the whole image, square or not.
   explicit pooling(image_shape const& image)
-      : input_(image), output_{image.channels, 1, 1}, down_{image.rows}, across_{image.columns} {}
+      : input_(image), output_{image.channels, 1, 1}, vertical_{image.rows}, horizontal_{image.columns} {}
 
   [[nodiscard]] std::size_t inputs() const noexcept override { return input_.size(); }
   [[nodiscard]] std::size_t outputs() const noexcept override { return output_.size(); }
@@ -66,14 +66,14 @@ class pooling : public nn::layer<T> {
   [[nodiscard]] image_shape const& input() const noexcept { return input_; }
 
   [[nodiscard]] geometry::pooling geometry_of(geometry::pooling_kind kind) const noexcept {
-    return {kind, input_, output_, down_, across_};
+    return {kind, input_, output_, vertical_, horizontal_};
   }
 
   /// Calls f for each position in each image. Several threads divide the images, and f is also compiled for AVX2.
   template <class F>
   void for_each_place(std::size_t images, F const& f) const {
     parallel_for(images, numbers_for_a_thread / input_.size() + 1, [&](std::size_t first, std::size_t last) {
-      vectorised([&] { detail::for_each_place(input_, output_, down_, across_, first, last, f); });
+      vectorise([&] { detail::for_each_place(input_, output_, vertical_, horizontal_, first, last, f); });
     });
   }
 
@@ -89,8 +89,8 @@ class pooling : public nn::layer<T> {
  private:
   image_shape input_;
   image_shape output_;
-  window down_;  // side and step along the rows
-  window across_;
+  window vertical_;  // side and step along the rows
+  window horizontal_;
 };
 
 }  // namespace tutti::nn::detail::layer

@@ -35,56 +35,57 @@ class sequence {
   [[nodiscard]] std::size_t outputs() const { return layers_.back().outputs(); }
   [[nodiscard]] std::size_t parameters() const {
     std::size_t count = 0;
-    for (auto const& one : layers_) {
-      count += one.parameters();
+    for (auto const& layer : layers_) {
+      count += layer.parameters();
     }
     return count;
   }
   [[nodiscard]] std::size_t statistics() const {
     std::size_t count = 0;
-    for (auto const& one : layers_) {
-      count += one.statistics();
+    for (auto const& layer : layers_) {
+      count += layer.statistics();
     }
     return count;
   }
   void list_parts(std::vector<nn::layer<T> const*>& parts) const {
-    for (auto const& one : layers_) {
-      one.list_parts(parts);
+    for (auto const& layer : layers_) {
+      layer.list_parts(parts);
     }
   }
   [[nodiscard]] std::vector<geometry::variant> geometries() const {
-    std::vector<geometry::variant> all;
-    all.reserve(layers_.size());
-    for (auto const& one : layers_) {
-      all.push_back(one.geometry());
+    std::vector<geometry::variant> result;
+    result.reserve(layers_.size());
+    for (auto const& layer : layers_) {
+      result.push_back(layer.geometry());
     }
-    return all;
+    return result;
   }
 
   /// Binds the vectors: the parts of the layers, one after another.
   void bind(std::span<T> parameters, std::span<T> gradients, std::span<T> statistics) {
     values_.resize(layers_.size() - 1);
-    slopes_.resize(layers_.size() - 1);
+    output_gradients_.resize(layers_.size() - 1);
     gradients_ = gradients;
-    learning_ = 0;
-    while (learning_ + 1 != layers_.size() && layers_[learning_].parameters() == 0) {
-      ++learning_;
+    first_learning_ = 0;
+    while (first_learning_ + 1 != layers_.size() && layers_[first_learning_].parameters() == 0) {
+      ++first_learning_;
     }
-    for (auto& one : layers_) {
-      std::size_t const learned = one.parameters();
-      std::size_t const remembered = one.statistics();
-      one.bind(parameters.first(learned), gradients.first(learned), statistics.first(remembered));
-      parameters = parameters.subspan(learned);
-      gradients = gradients.subspan(learned);
-      statistics = statistics.subspan(remembered);
+    for (auto& layer : layers_) {
+      std::size_t const parameter_count = layer.parameters();
+      std::size_t const statistics_count = layer.statistics();
+      layer.bind(parameters.first(parameter_count), gradients.first(parameter_count),
+                 statistics.first(statistics_count));
+      parameters = parameters.subspan(parameter_count);
+      gradients = gradients.subspan(parameter_count);
+      statistics = statistics.subspan(statistics_count);
     }
     expects(parameters.empty() && statistics.empty(), "sequence: bind got ", parameters.size(), " parameters and ",
             statistics.size(), " statistics too many");
   }
 
   void initialise(random_sequence& random) {
-    for (auto& one : layers_) {
-      one.initialise(random);
+    for (auto& layer : layers_) {
+      layer.initialise(random);
     }
   }
 
@@ -97,34 +98,35 @@ class sequence {
   }
 
   void reserve(std::size_t rows) {
-    for (auto& one : layers_) {
-      one.reserve(rows);
+    for (auto& layer : layers_) {
+      layer.reserve(rows);
     }
     for (std::size_t i = 0; i != values_.size(); ++i) {
       values_[i].resize({rows, layers_[i].outputs()});
-      slopes_[i].resize({rows, layers_[i].outputs()});
+      output_gradients_[i].resize({rows, layers_[i].outputs()});
     }
   }
 
-  void forward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> y) {
+  void forward(batch_context<T> const& context, matrix_view<T const> const& x, matrix_view<T> y) {
     for (std::size_t i = 0; i != layers_.size(); ++i) {
-      layers_[i].forward(how, input_of(i, x), output_of(i, y));
+      layers_[i].forward(context, input_of(i, x), output_of(i, y));
     }
   }
 
-  void backward(pass<T> const& how, matrix_view<T const> const& x, matrix_view<T> const& y, matrix_view<T> dy,
-                matrix_view<T> dx) {
+  void backward(batch_context<T> const& context, matrix_view<T const> const& x, matrix_view<T> const& y,
+                matrix_view<T> dy, matrix_view<T> dx) {
     std::size_t const rows = x.shape(0);
     T const* first = gradients_.data() + gradients_.size();
     // Earlier layers have no parameters and need no derivatives.
-    std::size_t const last = dx.shape(1) == 0 ? learning_ : 0;
+    std::size_t const last = dx.shape(1) == 0 ? first_learning_ : 0;
     for (std::size_t i = layers_.size(); i-- != last;) {
-      layers_[i].backward(how, input_of(i, x), output_of(i, y), i == values_.size() ? dy : first_rows(slopes_[i], rows),
+      layers_[i].backward(context, input_of(i, x), output_of(i, y),
+                          i == values_.size() ? dy : first_rows(output_gradients_[i], rows),
                           i == 0      ? dx
                           : i == last ? view<T>(nullptr, rows, 0)
-                                      : first_rows(slopes_[i - 1], rows));
+                                      : first_rows(output_gradients_[i - 1], rows));
       first -= layers_[i].parameters();
-      how.completed(first);
+      context.on_completion(first);
     }
   }
 
@@ -137,10 +139,10 @@ class sequence {
   }
 
   layer_list<T> layers_;
-  std::vector<matrix<T>> values_;  // outputs of each layer but the last
-  std::vector<matrix<T>> slopes_;  // derivative of the loss with respect to values_
+  std::vector<matrix<T>> values_;            // outputs of each layer but the last
+  std::vector<matrix<T>> output_gradients_;  // derivative of the loss with respect to values_
   std::span<T> gradients_;
-  std::size_t learning_ = 0;  // index of the first layer with parameters
+  std::size_t first_learning_ = 0;  // index of the first layer with parameters
 };
 
 }  // namespace tutti::nn::detail::layer

@@ -17,8 +17,8 @@ namespace tutti::inline v0_1_0::nn::detail::inline numbers {
   x = x < -87.0F ? -87.0F : x;
   x = x > 88.0F ? 88.0F : x;
   constexpr float shift = 12582912.0F;  // 1.5 x 2^23: adding it rounds to the nearest integer
-  float const shifted = x * 1.44269504088896341F + shift;
-  float const n = shifted - shift;
+  float const sum = x * 1.44269504088896341F + shift;
+  float const n = sum - shift;
   float const r = (x - n * 0.693359375F) + n * 2.12194440e-4F;  // ln 2 in two parts; n times the first is exact
   float p = 1.9875691500e-4F;
   p = p * r + 1.3981999507e-3F;
@@ -27,7 +27,7 @@ namespace tutti::inline v0_1_0::nn::detail::inline numbers {
   p = p * r + 1.6666665459e-1F;
   p = p * r + 5.0000001201e-1F;
   p = p * r * r + r + 1.0F;
-  std::uint32_t const exponent = std::bit_cast<std::uint32_t>(shifted) - std::bit_cast<std::uint32_t>(shift) + 127U;
+  std::uint32_t const exponent = std::bit_cast<std::uint32_t>(sum) - std::bit_cast<std::uint32_t>(shift) + 127U;
   return p * std::bit_cast<float>(exponent << 23);
 }
 

@@ -12,7 +12,7 @@
 extern "C" [[gnu::weak]] int omp_get_max_threads();
 extern "C" [[gnu::weak]] int omp_get_num_threads();
 extern "C" [[gnu::weak]] int omp_get_thread_num();
-extern "C" [[gnu::weak]] void GOMP_parallel(void (*run)(void*), void* what, unsigned threads, unsigned flags);
+extern "C" [[gnu::weak]] void GOMP_parallel(void (*run)(void*), void* argument, unsigned threads, unsigned flags);
 
 namespace tutti::inline v0_1_0::nn::detail::inline numbers {
 
@@ -30,7 +30,7 @@ template <class F>
 /// fused. AVX-512 would include FMA, and loops that wait for memory gain nothing from it. f and its callees are
 /// inlined.
 template <class F>
-void vectorised(F const& f) {
+void vectorise(F const& f) {
 #if defined(__x86_64__)
   if (tutti::detail::instructions() >= tutti::detail::instruction_set::avx2) {
     run_by_avx2(f);
@@ -44,46 +44,46 @@ void vectorised(F const& f) {
 template <class F>
 class shared_loop {
  public:
-  shared_loop(std::size_t count, F const& f) noexcept : count_(count), f_(f) { begun_.store(1); }
+  shared_loop(std::size_t count, F const& f) noexcept : count_(count), f_(f) { start_count_.store(1); }
 
   void run(unsigned threads) {
     GOMP_parallel(&run_part, this, threads, 0);
-    ended_.load();
+    end_count_.load();
   }
 
  private:
-  static void run_part(void* what) {
-    auto& self = *static_cast<shared_loop*>(what);
-    self.begun_.load();
+  static void run_part(void* loop) {
+    auto& self = *static_cast<shared_loop*>(loop);
+    self.start_count_.load();
     auto const threads = static_cast<std::size_t>(omp_get_num_threads());
     auto const me = static_cast<std::size_t>(omp_get_thread_num());
     self.f_(self.count_ * me / threads, self.count_ * (me + 1) / threads);
-    self.ended_.fetch_add(1);
+    self.end_count_.fetch_add(1);
   }
 
   std::size_t count_;
   F const& f_;
   // OpenMP orders the threads' accesses. These atomics show that order to the thread sanitizer, which cannot see into
   // the runtime.
-  std::atomic<int> begun_ = 0;
-  std::atomic<int> ended_ = 0;
+  std::atomic<int> start_count_ = 0;
+  std::atomic<int> end_count_ = 0;
 };
 
 /// The smallest number of values for which another thread pays.
 inline constexpr std::size_t numbers_for_a_thread = std::size_t{1} << 14U;
 
 /// Calls f(first, last) for the parts of the range from 0 to before `count`, each on a thread of its own, up to the
-/// number given to `set_threads`; on the calling thread alone if a part would be shorter than `least`. f must not
+/// number given to `set_threads`; on the calling thread alone if a part would be shorter than `minimum`. f must not
 /// depend on the division, so that results do not depend on the threads.
 ///
 /// The threads are those of oneDNN: others would compete for the cores with these, which spin while they wait for the
 /// next product.
 /// @pre f does not throw; the parts are independent
 template <class F>
-void parallel_for(std::size_t count, std::size_t least, F const& f) {
+void parallel_for(std::size_t count, std::size_t minimum, F const& f) {
   std::size_t threads = 1;
-  if (GOMP_parallel != nullptr && count >= 2 * least) {
-    threads = (std::min)(static_cast<std::size_t>(omp_get_max_threads()), count / std::max<std::size_t>(least, 1));
+  if (GOMP_parallel != nullptr && count >= 2 * minimum) {
+    threads = (std::min)(static_cast<std::size_t>(omp_get_max_threads()), count / std::max<std::size_t>(minimum, 1));
   }
   if (threads > 1) {
     shared_loop(count, f).run(static_cast<unsigned>(threads));
@@ -97,10 +97,10 @@ void parallel_for(std::size_t count, std::size_t least, F const& f) {
 template <class F>
 void elementwise(std::size_t count, F const& f) {
   parallel_for(count, numbers_for_a_thread, [&f](std::size_t first, std::size_t last) {
-    vectorised([=, &f] {
-      F const one = f;  // a copy, because the captured values might alias the output
+    vectorise([=, &f] {
+      F const copy = f;  // a copy, because the captured values might alias the output
       for (std::size_t i = first; i != last; ++i) {
-        one(i);
+        copy(i);
       }
     });
   });

@@ -12,31 +12,31 @@
 namespace tutti::inline v0_1_0::nn::detail::inline numbers {
 
 /// Writes numbers with all of their bits.
-inline void pack(packer& to, std::span<float const> numbers) {
-  to.text({reinterpret_cast<char const*>(numbers.data()), numbers.size_bytes()});
+inline void pack(packer& output, std::span<float const> numbers) {
+  output.text({reinterpret_cast<char const*>(numbers.data()), numbers.size_bytes()});
 }
 
 /// Reads the result of `pack`; false if these are not `count` numbers.
-[[nodiscard]] inline bool unpack(unpacker& from, std::vector<float>& to, std::size_t count) {
-  std::string_view const bytes = from.text();
-  if (!from.good() || bytes.size() != count * sizeof(float)) {
+[[nodiscard]] inline bool unpack(unpacker& input, std::vector<float>& values, std::size_t count) {
+  std::string_view const bytes = input.text();
+  if (!input.good() || bytes.size() != count * sizeof(float)) {
     return false;
   }
-  to.resize(count);
+  values.resize(count);
   if (count != 0) {
-    std::memcpy(to.data(), bytes.data(), bytes.size());
+    std::memcpy(values.data(), bytes.data(), bytes.size());
   }
   return true;
 }
 
 /// Reads the result of `pack_if_any`: numbers, or none yet.
-[[nodiscard]] inline bool unpack_if_any(unpacker& from, std::vector<float>& to, std::size_t count) {
-  bool const any = from.number() != 0;
-  return unpack(from, to, any ? count : 0);
+[[nodiscard]] inline bool unpack_if_any(unpacker& input, std::vector<float>& values, std::size_t count) {
+  bool const has_values = input.number() != 0;
+  return unpack(input, values, has_values ? count : 0);
 }
-inline void pack_if_any(packer& to, std::span<float const> numbers) {
-  to.number(numbers.empty() ? 0 : 1);
-  pack(to, numbers);
+inline void pack_if_any(packer& output, std::span<float const> numbers) {
+  output.number(numbers.empty() ? 0 : 1);
+  pack(output, numbers);
 }
 
 }  // namespace tutti::nn::detail::numbers

@@ -18,12 +18,12 @@ template <class Activation, class T>
 void draw_weights(random_sequence& random, std::size_t inputs, std::size_t outputs, range rows, range columns,
                   std::span<T> part) {
   T const limit = std::sqrt(T{3} / static_cast<T>(inputs)) * static_cast<T>(Activation::gain);
-  auto to = part.begin();
+  auto next_weight = part.begin();
   for (std::size_t i = 0; i != inputs; ++i) {
     for (std::size_t j = 0; j != outputs; ++j) {
       T const weight = (T{2} * random.fraction<T>() - T{1}) * limit;
       if (i - rows.first < rows.count && j - columns.first < columns.count) {
-        *to++ = weight;
+        *next_weight++ = weight;
       }
     }
   }

@@ -48,7 +48,7 @@ class reporter {
   void tell_steps(time_point now) {
     rates const over_time(model_.settings(), model_.plan());
     tasks_.for_each_step([&](std::size_t step, scheduler::step_sum const& sum) {
-      auto const place = model_.plan().place(step);
+      auto const place = model_.plan().position(step);
       double const whole =
           static_cast<double>(sum.batch) / static_cast<double>(std::max<std::uint64_t>(sum.samples, 1));
       step_result one;
@@ -108,7 +108,7 @@ class resting {
       std::copy(from, end, to.begin());
       from = end;
     }
-    model_.place({tasks_.epochs_rested(), 0});
+    model_.position({tasks_.epochs_rested(), 0});
     std::apply([&](auto&... all) { (tell(all), ...); }, observers_);
   }
 

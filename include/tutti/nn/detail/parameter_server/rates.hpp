@@ -20,7 +20,7 @@ class rates {
     moment now;
     now.step = (std::min)(step, steps_ - 1);
     now.steps = steps_;
-    auto const place = plan_.place(now.step);
+    auto const place = plan_.position(now.step);
     now.epoch = static_cast<double>(place.epoch) +
                 static_cast<double>(place.batch) / static_cast<double>(plan_.batches(place.epoch));
     return schedule_.rate(now);

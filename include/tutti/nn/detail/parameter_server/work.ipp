@@ -24,7 +24,7 @@ namespace tutti::inline v0_1_0::nn::parameter_server::detail {
 TUTTI_DECL void work(tutti::detail::owner<channel_list> to_servers, layout const& layout, replica& model,
                      consistency how, worker_observer& told) {
   channel_list& channels = *to_servers;
-  worker servers(std::move(to_servers), layout, how, model.plan().steps_before(model.place().epoch));
+  worker servers(std::move(to_servers), layout, how, model.plan().steps_before(model.position().epoch));
   report done;
   duration busy{};
   duration last{};
@@ -44,13 +44,13 @@ TUTTI_DECL void work(tutti::detail::owner<channel_list> to_servers, layout const
         told.begin_gradient(last);
         time_point const begin = channels.now();
         model.set_rank(next.part, next.parts);
-        auto const place = model.plan().place(tutti::detail::integer_cast<std::size_t>(next.clock));
+        auto const place = model.plan().position(tutti::detail::integer_cast<std::size_t>(next.clock));
         if (std::exchange(epoch, place.epoch) != place.epoch) {
           model.start(place.epoch);
         }
         std::size_t const batch = model.batch_size(place.batch);
         std::size_t const samples = model.shard_size(place.batch);
-        servers.begin(model.message(), samples, batch);
+        servers.begin(model.gradient_buffer(), samples, batch);
         auto const message = model.gradient(place.batch, servers);
         time_point const end = channels.now();
         channels.trace(event_kind::leave, end, "gradient");

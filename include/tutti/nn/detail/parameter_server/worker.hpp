@@ -22,7 +22,7 @@ namespace tutti::inline v0_1_0::nn::parameter_server::detail {
 
 /// The worker's side of a training: pushes gradients, pulls weights, asks for tasks.
 ///
-/// A step is `begin`, any number of `completed`, `finish`: each piece of the gradient is pushed as soon as it is
+/// A step is `begin`, any number of `on_completion`, `finish`: each piece of the gradient is pushed as soon as it is
 /// complete, together with a request for its new weights. So pieces are sent and updated while earlier gradients are
 /// computed.
 ///
@@ -53,7 +53,7 @@ class worker final : public gradient_listener {
   void begin(std::span<float const> message, std::uint64_t samples, std::uint64_t batch);
 
   /// Announces that the gradients from `first` on are final. Never blocks.
-  TUTTI_DECL void completed(std::size_t first) override;
+  TUTTI_DECL void on_completion(std::size_t first) override;
 
   /// Waits until all gradients are pushed and all new weights have arrived, and the next task, if it was requested.
   /// @throws error

@@ -76,7 +76,7 @@ TUTTI_DECL void worker::begin(std::span<float const> message, std::uint64_t samp
   waiting_ = layout_.pieces().size();
 }
 
-TUTTI_DECL void worker::completed(std::size_t first) {
+TUTTI_DECL void worker::on_completion(std::size_t first) {
   while (waiting_ != 0 && layout_.pieces()[waiting_ - 1].begin >= first) {
     push(--waiting_);
   }
@@ -84,7 +84,7 @@ TUTTI_DECL void worker::completed(std::size_t first) {
 }
 
 TUTTI_DECL void worker::finish(std::span<float> weights) {
-  completed(0);
+  on_completion(0);
   wait();
   std::ranges::copy(arriving_, weights.begin());
   ++clock_;

@@ -16,10 +16,10 @@ inline void onednn_product(float const* a, bool transpose_a, float const* b, boo
   auto const m = static_cast<dnnl_dim_t>(rows);
   auto const n = static_cast<dnnl_dim_t>(columns);
   auto const k = static_cast<dnnl_dim_t>(inner);
-  [[maybe_unused]] dnnl_status_t const done =
+  [[maybe_unused]] dnnl_status_t const status =
       dnnl_sgemm(transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', m, n, k, 1.0F, a, transpose_a ? m : k, b,
                  transpose_b ? k : n, 0.0F, c, n);
-  expects(done == dnnl_success, "product: oneDNN refuses matrices of ", rows, " x ", inner, " and ", inner, " x ",
+  expects(status == dnnl_success, "product: oneDNN refuses matrices of ", rows, " x ", inner, " and ", inner, " x ",
           columns, " numbers; each side must be 1 or more");
 }
 

@@ -3,7 +3,7 @@
 
 #include <tutti/extend/types.hpp>
 #include <tutti/nn/base/metrics.hpp>
-#include <tutti/nn/loss/score.hpp>
+#include <tutti/nn/loss/batch_metrics.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -25,7 +25,7 @@ class epoch_message {
   void set_exchange(std::size_t step, double s) noexcept {
     numbers_[head + (2 + step) * size_ + rank_] = static_cast<float>(s);
   }
-  void set_test(score<float> const& own) noexcept {
+  void set_test(batch_metrics<float> const& own) noexcept {
     numbers_[0] = own.loss;
     numbers_[1] = own.correct;
   }
@@ -35,7 +35,7 @@ class epoch_message {
     numbers_[3] = static_cast<float>(loss);
   }
   [[nodiscard]] std::span<float> numbers() noexcept { return numbers_; }
-  [[nodiscard]] score<float> test() const noexcept { return {numbers_[0], numbers_[1]}; }
+  [[nodiscard]] batch_metrics<float> test() const noexcept { return {numbers_[0], numbers_[1]}; }
   /// The number of images; exact below 2^24.
   [[nodiscard]] std::size_t images() const noexcept { return static_cast<std::size_t>(numbers_[2]); }
   /// The loss, summed over all images.

@@ -22,8 +22,8 @@ TUTTI_DECL training_curves::training_curves(history const& history) {
     loss.push_back(losses);
     accuracy.push_back(accuracies);
     auto const& last = history.steps[i + mean_of - 1];
-    sent.push_back({last.seconds, last.sent});
-    received.push_back({last.seconds, last.received});
+    sent.push_back({last.seconds, last.bytes_sent});
+    received.push_back({last.seconds, last.bytes_received});
   }
   // Averages over a part of the time, because steps without exchange are short, which makes averages over a number of
   // steps less meaningful.

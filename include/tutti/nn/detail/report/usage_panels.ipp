@@ -80,7 +80,7 @@ TUTTI_DECL std::vector<plot_panel> usage_panels(std::vector<usage> const& ranks,
   for (auto const& row : rows) {
     end = (std::max)(end, row.shift + row.width * static_cast<double>(row.bins.size()));
     for (auto const& bin : row.bins) {
-      most = (std::max)(most, (std::max)(bin.sent, bin.received) / row.width);
+      most = (std::max)(most, (std::max)(bin.bytes_sent, bin.bytes_received) / row.width);
     }
   }
   auto const time = unit_of_time(end);
@@ -107,8 +107,8 @@ TUTTI_DECL std::vector<plot_panel> usage_panels(std::vector<usage> const& ranks,
       computing.points.push_back({x, part * bin.computing});
       updating.points.push_back({x, part * bin.updating});
       waiting.points.push_back({x, part * (std::max)(0.0, bin.seconds - bin.computing - bin.updating)});
-      sent.points.push_back({x, bin.sent / row.width / bytes.size});
-      received.points.push_back({x, bin.received / row.width / bytes.size});
+      sent.points.push_back({x, bin.bytes_sent / row.width / bytes.size});
+      received.points.push_back({x, bin.bytes_received / row.width / bytes.size});
     }
     using tutti::detail::fixed_text;
     std::string words = row.role + ": % of time; " + fixed_text(all.resident / (1 << 20), 0) + " MiB resident";

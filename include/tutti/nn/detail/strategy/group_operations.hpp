@@ -17,25 +17,27 @@ namespace tutti::inline v0_1_0::nn::detail::inline strategy {
 /// the topology has no broadcast, a binary tree is used, because it happens once.
 template <class Communicator, offers<op::allreduce> Topology>
 class group_operations {
-  using sharing = std::conditional_t<offers<Topology, op::broadcast>, Topology, binary_tree>;
+  using broadcast_schedule = std::conditional_t<offers<Topology, op::broadcast>, Topology, binary_tree>;
 
  public:
   group_operations(Communicator& world, Topology const& topology)
-      : world_(world.alias()), share_(world, sharing_for(topology)), sum_(world, topology, tutti::sum<float>{}) {}
+      : world_(world.alias()),
+        broadcast_(world, broadcast_topology(topology)),
+        sum_(world, topology, tutti::sum<float>{}) {}
 
   [[nodiscard]] Communicator& world() const noexcept { return world_; }
   [[nodiscard]] rank_type rank() const noexcept { return world_.rank(); }
   [[nodiscard]] rank_type size() const noexcept { return world_.size(); }
 
   /// Broadcasts rank 0's numbers. Cost: one broadcast.
-  void share(std::span<float> numbers) { share_(numbers, 0); }
+  void broadcast(std::span<float> numbers) { broadcast_(numbers, 0); }
   /// Sums numbers over all ranks. Cost: one allreduce.
   void sum(std::span<float> numbers) { sum_(numbers); }
   /// Starts `sum`.
   [[nodiscard]] request start_sum(std::span<float> numbers) { return sum_.start(numbers); }
 
  private:
-  static sharing sharing_for(Topology const& topology) {
+  static broadcast_schedule broadcast_topology(Topology const& topology) {
     if constexpr (offers<Topology, op::broadcast>) {
       return topology;
     } else {
@@ -44,7 +46,7 @@ class group_operations {
   }
 
   mutable Communicator world_;
-  broadcast<Communicator, sharing> share_;
+  tutti::broadcast<Communicator, broadcast_schedule> broadcast_;
   allreduce<Communicator, Topology, tutti::sum<float>> sum_;
 };
 

@@ -19,7 +19,7 @@ namespace tutti::inline v0_1_0::nn::detail::inline strategy {
 /// power of two, all are then equal to the mean.
 class neighbourhood {
  public:
-  static constexpr std::size_t most = 2;
+  static constexpr std::size_t max_count = 2;
 
   constexpr neighbourhood(neighbours graph, rank_type rank, rank_type size) noexcept
       : graph_(graph), rank_(rank), size_(size) {}

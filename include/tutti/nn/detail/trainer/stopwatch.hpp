@@ -5,7 +5,7 @@
 #include <tutti/nn/base/metrics.hpp>
 #include <tutti/nn/detail/report/epoch_message.hpp>
 #include <tutti/nn/extend/strategy.hpp>
-#include <tutti/nn/loss/score.hpp>
+#include <tutti/nn/loss/batch_metrics.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -44,7 +44,7 @@ class stopwatch final : public strategy_adaptor {
   /// Sums times and batch metrics over all ranks. Collective.
   /// @param test sums over this rank's part of the test images
   /// @param tests number of test images of all ranks
-  [[nodiscard]] epoch_result end_epoch(std::size_t epoch, score<float> const& test, std::size_t tests) {
+  [[nodiscard]] epoch_result end_epoch(std::size_t epoch, batch_metrics<float> const& test, std::size_t tests) {
     figures_.set_training(images_, loss_);
     figures_.set_test(test);
     sum(figures_.numbers());
@@ -67,16 +67,16 @@ class stopwatch final : public strategy_adaptor {
     return inner_.begin_on_device(message);
   }
   [[nodiscard]] bool is_on_device() const noexcept override { return inner_.is_on_device(); }
-  void enqueued(std::size_t first) override { inner_.enqueued(first); }
-  void completed(std::size_t first) override {
+  void on_enqueue(std::size_t first) override { inner_.on_enqueue(first); }
+  void on_completion(std::size_t first) override {
     time_point const before = steady_now();
-    inner_.completed(first);
+    inner_.on_completion(first);
     spent_ += steady_now() - before;
   }
-  score_of step(training_step& step) override {
+  metrics_scope step(training_step& step) override {
     time_point const ready = steady_now();
     timed_step timed(step);
-    score_of const whose = inner_.step(timed);
+    metrics_scope const whose = inner_.step(timed);
     done_ = steady_now();
     auto const spent = std::exchange(spent_, {});
     figures_.add_compute(seconds((ready - since_) - spent));
@@ -96,9 +96,9 @@ class stopwatch final : public strategy_adaptor {
       step_adaptor::update();
       spent_ += steady_now() - before;
     }
-    void update_alone() override {
+    void update_local() override {
       time_point const before = steady_now();
-      step_adaptor::update_alone();
+      step_adaptor::update_local();
       spent_ += steady_now() - before;
     }
     [[nodiscard]] duration spent() const noexcept { return spent_; }

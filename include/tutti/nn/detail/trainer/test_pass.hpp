@@ -7,7 +7,7 @@
 #include <tutti/nn/data/image_source.hpp>
 #include <tutti/nn/detail/batches/batch_loader.hpp>
 #include <tutti/nn/extend/learner.hpp>
-#include <tutti/nn/loss/score.hpp>
+#include <tutti/nn/loss/batch_metrics.hpp>
 
 #include <array>
 #include <cstddef>
@@ -30,7 +30,7 @@ class test_pass {
   [[nodiscard]] std::span<binned_sum const> sums() const noexcept { return sums_; }
 
   /// Loss and number of correct answers, summed over part `which` of the test images, divided into `parts` parts.
-  score<float> run(learner& by, std::size_t which, std::size_t parts);
+  batch_metrics<float> run(learner& by, std::size_t which, std::size_t parts);
 
  private:
   batch_loader images_;

@@ -14,11 +14,11 @@ namespace tutti::inline v0_1_0::nn::detail::inline trainer {
 TUTTI_DECL test_pass::test_pass(image_source images, std::size_t piece, bool reproducible)
     : images_(std::move(images), piece, loading::when_asked), order_(piece), reproducible_(reproducible) {}
 
-TUTTI_DECL score<float> test_pass::run(learner& by, std::size_t which, std::size_t parts) {
+TUTTI_DECL batch_metrics<float> test_pass::run(learner& by, std::size_t which, std::size_t parts) {
   portion const own(size(), static_cast<rank_type>(which), static_cast<rank_type>(parts), reproducible_ ? piece() : 1);
   std::size_t next = own.first;
   std::size_t const end = next + own.length;
-  score<float> sum;
+  batch_metrics<float> sum;
   sums_.fill(binned_sum{});
   while (next != end) {
     auto const part = std::span(order_).first((std::min)(piece(), end - next));

@@ -43,11 +43,11 @@ class layer_timetable {
       time_point const at =
           begin + duration(static_cast<duration::rep>(next.share * static_cast<double>(takes.count())));
       for (time_point now = steady_now(); now < at; now = steady_now()) {
-        listener.completed(complete);
+        listener.on_completion(complete);
         std::this_thread::sleep_for(std::min<duration>(between_looks, at - now));
       }
       complete = next.first;
-      listener.completed(complete);
+      listener.on_completion(complete);
     }
   }
 

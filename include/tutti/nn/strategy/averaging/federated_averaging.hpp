@@ -46,51 +46,51 @@ class federated_averaging : public strategy {
       : local_(world, topology, plan.steps), seed_(plan.seed), order_(world.size()) {
     expects(plan.participation >= 0 && plan.participation <= 1, "federated: the participation must be in [0, 1], not ",
             plan.participation);
-    auto const wanted = std::lround(plan.participation * static_cast<double>(world.size()));
-    clients_ = (std::max)(static_cast<std::size_t>(wanted), std::size_t{1});
-    choose();
+    auto const client_count = std::lround(plan.participation * static_cast<double>(world.size()));
+    clients_ = (std::max)(static_cast<std::size_t>(client_count), std::size_t{1});
+    choose_clients();
   }
 
   /// The number of this rank.
   [[nodiscard]] rank_type rank() const noexcept override { return local_.rank(); }
   [[nodiscard]] rank_type size() const noexcept override { return local_.size(); }
-  [[nodiscard]] bool equal() const noexcept override { return false; }
-  [[nodiscard]] bool takes_part() const noexcept override { return std::ranges::count(clients(), rank()) != 0; }
+  [[nodiscard]] bool has_equal_weights() const noexcept override { return false; }
+  [[nodiscard]] bool participates() const noexcept override { return std::ranges::count(clients(), rank()) != 0; }
   /// The clients of this round, unordered.
   [[nodiscard]] std::span<rank_type const> clients() const noexcept { return std::span(order_).first(clients_); }
 
-  void share(std::span<float> numbers) override { local_.share(numbers); }
+  void broadcast(std::span<float> numbers) override { local_.broadcast(numbers); }
   void sum(std::span<float> numbers) override { local_.sum(numbers); }
 
-  score_of step(training_step& step) override {
+  metrics_scope step(training_step& step) override {
     auto const scope = local_.step(step);
     if (local_.steps_apart() == 0) {
       ++round_;
-      choose();
+      choose_clients();
     }
     return scope;
   }
-  void unite(std::span<float> weights) override { local_.unite(weights); }
-  void resume(std::span<float> weights) override { local_.resume(weights); }
+  void average_weights(std::span<float> weights) override { local_.average_weights(weights); }
+  void restore_weights(std::span<float> weights) override { local_.restore_weights(weights); }
 
-  [[nodiscard]] rank_memory remembers() const noexcept override { return rank_memory::replica; }
-  void save(packer& to) override {
-    to.number(round_);
-    local_.save(to);
+  [[nodiscard]] rank_memory local_memory() const noexcept override { return rank_memory::replica; }
+  void save(packer& output) override {
+    output.number(round_);
+    local_.save(output);
   }
-  [[nodiscard]] bool load(unpacker& from, std::size_t weights) override {
-    round_ = from.number();
-    choose();
-    return local_.load(from, weights);
+  [[nodiscard]] bool load(unpacker& input, std::size_t weights) override {
+    round_ = input.number();
+    choose_clients();
+    return local_.load(input, weights);
   }
 
  private:
   /// Chooses the clients: the first ranks of a random permutation. (Durstenfeld 1964, as far as needed)
-  void choose() noexcept {
+  void choose_clients() noexcept {
     std::iota(order_.begin(), order_.end(), rank_type{0});
     random_sequence random(~seed_, round_);  // differs from the sequences of weights and samples
     for (std::size_t i = 0; i != clients_; ++i) {
-      std::swap(order_[i], order_[i + random.below(static_cast<std::uint32_t>(order_.size() - i))]);
+      std::swap(order_[i], order_[i + random.draw_below(static_cast<std::uint32_t>(order_.size() - i))]);
     }
   }
 

@@ -49,131 +49,132 @@ class gossip : public strategy {
   /// @pre the communicator outlives the strategy
   explicit gossip(Communicator& world, Topology topology = {}, neighbours graph = neighbours::ring,
                   std::size_t staleness = 0)
-      : all_(world, topology),
-        give_(world),
-        take_(world),
-        around_(graph, world.rank(), world.size()),
+      : collectives_(world, topology),
+        send_(world),
+        receive_(world),
+        neighbourhood_(graph, world.rank(), world.size()),
         exchanges_(staleness + 1),
-        pull_(around_.weight() / static_cast<float>(staleness + 1)) {}
+        factor_(neighbourhood_.weight() / static_cast<float>(staleness + 1)) {}
 
   /// The number of this rank.
-  [[nodiscard]] rank_type rank() const noexcept override { return all_.rank(); }
-  [[nodiscard]] rank_type size() const noexcept override { return all_.size(); }
-  [[nodiscard]] bool equal() const noexcept override { return false; }
+  [[nodiscard]] rank_type rank() const noexcept override { return collectives_.rank(); }
+  [[nodiscard]] rank_type size() const noexcept override { return collectives_.size(); }
+  [[nodiscard]] bool has_equal_weights() const noexcept override { return false; }
 
-  void share(std::span<float> numbers) override { all_.share(numbers); }
-  void sum(std::span<float> numbers) override { all_.sum(numbers); }
+  void broadcast(std::span<float> numbers) override { collectives_.broadcast(numbers); }
+  void sum(std::span<float> numbers) override { collectives_.sum(numbers); }
   /// Makes progress on exchanges.
-  void completed(std::size_t /*first*/) override { all_.world().poll(); }
+  void on_completion(std::size_t /*first*/) override { collectives_.world().poll(); }
 
   /// @throws error if an exchange has failed
-  score_of step(training_step& step) override {
-    step.update_alone();
+  metrics_scope step(training_step& step) override {
+    step.update_local();
     auto const weights = step.parameters();
-    while (settled_ != begun_ && (begun_ - settled_ == exchanges_.size() || oldest().arrived())) {
+    while (settled_count_ != begun_count_ &&
+           (begun_count_ - settled_count_ == exchanges_.size() || oldest().has_arrived())) {
       settle(weights);
     }
     begin_exchange(weights);
-    return score_of::this_rank;
+    return metrics_scope::this_rank;
   }
 
   /// Settles all exchanges. Cost: one allreduce of the weights.
-  void unite(std::span<float> weights) override {
-    while (settled_ != begun_) {
+  void average_weights(std::span<float> weights) override {
+    while (settled_count_ != begun_count_) {
       settle(weights);
     }
-    for (auto& one : exchanges_) {
-      one.wait_for_readers();
+    for (auto& pending : exchanges_) {
+      pending.wait_for_readers();
     }
-    own_.assign(weights.begin(), weights.end());
-    all_.sum(weights);
+    saved_weights_.assign(weights.begin(), weights.end());
+    collectives_.sum(weights);
     std::ranges::for_each(weights, [n = static_cast<float>(size())](float& weight) { weight /= n; });
   }
-  void resume(std::span<float> weights) override { std::ranges::copy(own_, weights.begin()); }
+  void restore_weights(std::span<float> weights) override { std::ranges::copy(saved_weights_, weights.begin()); }
 
-  [[nodiscard]] rank_memory remembers() const noexcept override { return rank_memory::replica; }
+  [[nodiscard]] rank_memory local_memory() const noexcept override { return rank_memory::replica; }
   /// Waits for the pending exchanges, and settles none.
-  void save(packer& to) override {
-    to.number(begun_).number(settled_);
-    for (std::uint64_t k = settled_; k != begun_; ++k) {
-      auto& one = exchanges_[k % exchanges_.size()];
-      one.wait();
-      detail::pack(to, one.own);
-      for (std::size_t i = 0; i != around_.count(); ++i) {
-        detail::pack(to, one.theirs[i]);
+  void save(packer& output) override {
+    output.number(begun_count_).number(settled_count_);
+    for (std::uint64_t k = settled_count_; k != begun_count_; ++k) {
+      auto& pending = exchanges_[k % exchanges_.size()];
+      pending.wait();
+      detail::pack(output, pending.local_weights);
+      for (std::size_t i = 0; i != neighbourhood_.count(); ++i) {
+        detail::pack(output, pending.neighbour_weights[i]);
       }
     }
   }
-  [[nodiscard]] bool load(unpacker& from, std::size_t weights) override {
-    begun_ = from.number();
-    settled_ = from.number();
-    bool good = from.good() && settled_ <= begun_ && begun_ - settled_ <= exchanges_.size();
-    for (std::uint64_t k = settled_; good && k != begun_; ++k) {
-      auto& one = exchanges_[k % exchanges_.size()];
-      good = detail::unpack(from, one.own, weights);
-      for (std::size_t i = 0; good && i != around_.count(); ++i) {
-        good = detail::unpack(from, one.theirs[i], weights);
+  [[nodiscard]] bool load(unpacker& input, std::size_t weights) override {
+    begun_count_ = input.number();
+    settled_count_ = input.number();
+    bool is_good = input.good() && settled_count_ <= begun_count_ && begun_count_ - settled_count_ <= exchanges_.size();
+    for (std::uint64_t k = settled_count_; is_good && k != begun_count_; ++k) {
+      auto& pending = exchanges_[k % exchanges_.size()];
+      is_good = detail::unpack(input, pending.local_weights, weights);
+      for (std::size_t i = 0; is_good && i != neighbourhood_.count(); ++i) {
+        is_good = detail::unpack(input, pending.neighbour_weights[i], weights);
       }
     }
-    return good;
+    return is_good;
   }
 
  private:
   struct exchange {
-    [[nodiscard]] bool arrived() {
-      return std::ranges::all_of(receiving, [](request& one) { return one.test(); });
+    [[nodiscard]] bool has_arrived() {
+      return std::ranges::all_of(receives, [](request& transfer) { return transfer.test(); });
     }
     void wait() {
-      std::ranges::for_each(receiving, [](request& one) { one.wait(); });
+      std::ranges::for_each(receives, [](request& transfer) { transfer.wait(); });
     }
     void wait_for_readers() {
-      std::ranges::for_each(sending, [](request& one) { one.wait(); });
+      std::ranges::for_each(sends, [](request& transfer) { transfer.wait(); });
     }
 
     // Requests are destroyed before the buffers that they use.
-    std::vector<float> own;
-    std::array<std::vector<float>, detail::neighbourhood::most> theirs;
-    std::array<request, detail::neighbourhood::most> sending;
-    std::array<request, detail::neighbourhood::most> receiving;
+    std::vector<float> local_weights;
+    std::array<std::vector<float>, detail::neighbourhood::max_count> neighbour_weights;
+    std::array<request, detail::neighbourhood::max_count> sends;
+    std::array<request, detail::neighbourhood::max_count> receives;
   };
 
-  [[nodiscard]] exchange& oldest() noexcept { return exchanges_[settled_ % exchanges_.size()]; }
+  [[nodiscard]] exchange& oldest() noexcept { return exchanges_[settled_count_ % exchanges_.size()]; }
 
   void begin_exchange(std::span<float const> weights) {
-    auto& next = exchanges_[begun_ % exchanges_.size()];
+    auto& next = exchanges_[begun_count_ % exchanges_.size()];
     next.wait_for_readers();
-    next.own.assign(weights.begin(), weights.end());
-    for (std::size_t i = 0; i != around_.count(); ++i) {
-      next.theirs[i].resize(weights.size());
-      next.receiving[i] = take_.start(next.theirs[i], around_.source(i, begun_));
-      next.sending[i] = give_.start(next.own, around_.target(i, begun_));
+    next.local_weights.assign(weights.begin(), weights.end());
+    for (std::size_t i = 0; i != neighbourhood_.count(); ++i) {
+      next.neighbour_weights[i].resize(weights.size());
+      next.receives[i] = receive_.start(next.neighbour_weights[i], neighbourhood_.source(i, begun_count_));
+      next.sends[i] = send_.start(next.local_weights, neighbourhood_.target(i, begun_count_));
     }
-    ++begun_;
+    ++begun_count_;
   }
 
   void settle(std::span<float> weights) {
-    auto& one = oldest();
-    one.wait();
-    for (std::size_t i = 0; i != around_.count(); ++i) {
-      float* const w = weights.data();
-      float const* const own = one.own.data();
-      float const* const other = one.theirs[i].data();
+    auto& pending = oldest();
+    pending.wait();
+    for (std::size_t i = 0; i != neighbourhood_.count(); ++i) {
+      float* const weight_data = weights.data();
+      float const* const exchanged_weights = pending.local_weights.data();
+      float const* const neighbour = pending.neighbour_weights[i].data();
       for (std::size_t k = 0; k != weights.size(); ++k) {
-        w[k] += pull_ * (other[k] - own[k]);
+        weight_data[k] += factor_ * (neighbour[k] - exchanged_weights[k]);
       }
     }
-    ++settled_;
+    ++settled_count_;
   }
 
-  detail::group_operations<Communicator, Topology> all_;
-  tutti::send<Communicator> give_;
-  tutti::recv<Communicator> take_;
-  detail::neighbourhood around_;
+  detail::group_operations<Communicator, Topology> collectives_;
+  tutti::send<Communicator> send_;
+  tutti::recv<Communicator> receive_;
+  detail::neighbourhood neighbourhood_;
   std::vector<exchange> exchanges_;  // used in turn
-  float pull_;                       // factor c of each neighbour's difference
-  std::uint64_t begun_ = 0;
-  std::uint64_t settled_ = 0;
-  std::vector<float> own_;  // this rank's weights while they are averaged
+  float factor_;                     // factor c of each neighbour's difference
+  std::uint64_t begun_count_ = 0;
+  std::uint64_t settled_count_ = 0;
+  std::vector<float> saved_weights_;  // this rank's weights while they are averaged
 };
 
 }  // namespace tutti::nn

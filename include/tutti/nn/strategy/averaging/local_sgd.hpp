@@ -28,83 +28,83 @@ namespace tutti::inline v0_1_0::nn {
 template <class Communicator, offers<op::allreduce> Topology>
 class local_sgd : public strategy {
  public:
-  /// @param every number of steps between means, equal on all ranks
+  /// @param interval number of steps between means, equal on all ranks
   /// @pre the communicator outlives the strategy
-  explicit local_sgd(Communicator& world, Topology topology = {}, std::size_t every = 1)
-      : all_(world, topology), every_(every) {
-    expects(every > 0, "local_sgd: weights must be averaged after 1 step or more, not 0");
+  explicit local_sgd(Communicator& world, Topology topology = {}, std::size_t interval = 1)
+      : collectives_(world, topology), interval_(interval) {
+    expects(interval > 0, "local_sgd: weights must be averaged after 1 step or more, not 0");
   }
 
   /// The number of this rank.
-  [[nodiscard]] rank_type rank() const noexcept override { return all_.rank(); }
-  [[nodiscard]] rank_type size() const noexcept override { return all_.size(); }
-  [[nodiscard]] bool equal() const noexcept override { return every_ == 1; }
+  [[nodiscard]] rank_type rank() const noexcept override { return collectives_.rank(); }
+  [[nodiscard]] rank_type size() const noexcept override { return collectives_.size(); }
+  [[nodiscard]] bool has_equal_weights() const noexcept override { return interval_ == 1; }
   /// The number of steps since the weights were last equal on all ranks.
   [[nodiscard]] std::size_t steps_apart() const noexcept { return steps_; }
 
-  void share(std::span<float> numbers) override {
-    all_.share(numbers);
+  void broadcast(std::span<float> numbers) override {
+    collectives_.broadcast(numbers);
     steps_ = 0;
     images_ = 0;
   }
-  void sum(std::span<float> numbers) override { all_.sum(numbers); }
+  void sum(std::span<float> numbers) override { collectives_.sum(numbers); }
 
-  score_of step(training_step& step) override {
-    step.update_alone();
+  metrics_scope step(training_step& step) override {
+    step.update_local();
     images_ += step.samples();
-    if (++steps_ != every_) {
-      return score_of::this_rank;
+    if (++steps_ != interval_) {
+      return metrics_scope::this_rank;
     }
     auto const weights = step.parameters();
-    bool const scored = average(weights, step.message().subspan(weights.size()), step.samples());
+    bool const has_metrics = average(weights, step.gradient_buffer().subspan(weights.size()), step.samples());
     steps_ = 0;
     images_ = 0;
-    return scored ? score_of::all_ranks : score_of::this_rank;
+    return has_metrics ? metrics_scope::all_ranks : metrics_scope::this_rank;
   }
 
   /// Cost: one allreduce of the weights, unless they are equal.
-  void unite(std::span<float> weights) override {
+  void average_weights(std::span<float> weights) override {
     if (steps_ != 0) {
-      own_.assign(weights.begin(), weights.end());
+      saved_weights_.assign(weights.begin(), weights.end());
       average(weights, {}, 0);
     }
   }
-  void resume(std::span<float> weights) override {
+  void restore_weights(std::span<float> weights) override {
     if (steps_ != 0) {
-      std::ranges::copy(own_, weights.begin());
+      std::ranges::copy(saved_weights_, weights.begin());
     }
   }
 
-  [[nodiscard]] rank_memory remembers() const noexcept override { return rank_memory::replica; }
-  void save(packer& to) override { to.number(steps_).number(images_); }
-  [[nodiscard]] bool load(unpacker& from, std::size_t /*weights*/) override {
-    steps_ = from.number_as<std::size_t>();
-    images_ = from.number_as<std::size_t>();
-    return from.good() && steps_ < every_;
+  [[nodiscard]] rank_memory local_memory() const noexcept override { return rank_memory::replica; }
+  void save(packer& output) override { output.number(steps_).number(images_); }
+  [[nodiscard]] bool load(unpacker& input, std::size_t /*weights*/) override {
+    steps_ = input.number_as<std::size_t>();
+    images_ = input.number_as<std::size_t>();
+    return input.good() && steps_ < interval_;
   }
 
  private:
   /// Replaces the weights by their mean, weighted by images since the last one, and the score by its mean, weighted
   /// by the images of this step.
   /// @returns true if this step had images
-  bool average(std::span<float> weights, std::span<float> score, std::size_t images_of_score) {
-    mean_.resize(weights.size() + score.size() + 2);
+  bool average(std::span<float> weights, std::span<float> metrics, std::size_t step_images) {
+    mean_.resize(weights.size() + metrics.size() + 2);
     auto const sums = std::span(mean_).first(weights.size());
-    auto const scores = std::span(mean_).subspan(weights.size(), score.size());
+    auto const metric_sums = std::span(mean_).subspan(weights.size(), metrics.size());
     float& images = mean_[mean_.size() - 2];
-    float& scored = mean_.back();
+    float& step_weight = mean_.back();
     images = static_cast<float>(images_);
-    scored = static_cast<float>(images_of_score);
+    step_weight = static_cast<float>(step_images);
     weigh(weights, images, sums);
-    weigh(score, scored, scores);
-    all_.sum(mean_);
+    weigh(metrics, step_weight, metric_sums);
+    collectives_.sum(mean_);
     if (images > 0) {
       divide(sums, images, weights);
     }
-    if (scored > 0) {
-      divide(scores, scored, score);
+    if (step_weight > 0) {
+      divide(metric_sums, step_weight, metrics);
     }
-    return scored > 0;
+    return step_weight > 0;
   }
 
   /// Multiplies by the weight. Values without weight may be NaN and give 0.
@@ -116,12 +116,12 @@ class local_sgd : public strategy {
     std::ranges::transform(sums, means.begin(), [weight](float sum) { return sum / weight; });
   }
 
-  detail::group_operations<Communicator, Topology> all_;
-  std::size_t every_;
-  std::size_t steps_ = 0;    // steps since the last mean
-  std::size_t images_ = 0;   // images of this rank since the last mean
-  std::vector<float> mean_;  // sum of the weighted weights and scores, and of their weights
-  std::vector<float> own_;   // this rank's weights while they are averaged
+  detail::group_operations<Communicator, Topology> collectives_;
+  std::size_t interval_;
+  std::size_t steps_ = 0;             // steps since the last mean
+  std::size_t images_ = 0;            // images of this rank since the last mean
+  std::vector<float> mean_;           // sum of the weighted weights and scores, and of their weights
+  std::vector<float> saved_weights_;  // this rank's weights while they are averaged
 };
 
 }  // namespace tutti::nn

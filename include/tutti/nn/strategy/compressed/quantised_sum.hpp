@@ -26,36 +26,37 @@ class quantised_sum {
  public:
   /// Constructs the sum over a communicator.
   explicit quantised_sum(Communicator& world)
-      : world_(world.alias()), swap_(world, direct{}), gather_(world, direct{}) {}
+      : world_(world.alias()), alltoall_(world, direct{}), allgather_(world, direct{}) {}
 
   /// @throws error like collectives, and failure::protocol if a received message is malformed
   void sum(std::span<float> gradients) {
     std::size_t const n = world_.size();
     std::size_t const length = (gradients.size() + n - 1) / n;
     std::size_t const words = detail::int8_message::words(length);
-    owed_.resize(length * n);  // the last shards may be shorter, and end with zeros
+    error_feedback_.resize(length * n);  // the last shards may be shorter, and end with zeros
     for (std::size_t i = 0; i != gradients.size(); ++i) {
-      owed_[i] += gradients[i];
+      error_feedback_[i] += gradients[i];
     }
-    sent_.resize(words * n);
-    all_.resize(words * n);
+    sent_messages_.resize(words * n);
+    received_messages_.resize(words * n);
     for (std::size_t r = 0; r != n; ++r) {
-      detail::int8_message::encode(std::span(owed_).subspan(length * r, length), part(sent_, words, r));
+      detail::int8_message::encode(std::span(error_feedback_).subspan(length * r, length),
+                                   part(sent_messages_, words, r));
     }
-    swap_(sent_, all_);
+    alltoall_(sent_messages_, received_messages_);
 
-    owed_by_shard_.resize(length);
+    shard_error_feedback_.resize(length);
     shard_.resize(length);
     for (std::size_t r = 0; r != n; ++r) {
-      detail::int8_message::decode(part(all_, words, r), shard_);
+      detail::int8_message::decode(part(received_messages_, words, r), shard_);
       for (std::size_t i = 0; i != length; ++i) {
-        owed_by_shard_[i] += shard_[i];
+        shard_error_feedback_[i] += shard_[i];
       }
     }
-    detail::int8_message::encode(owed_by_shard_, part(all_, words, world_.rank()));
-    gather_(all_);
+    detail::int8_message::encode(shard_error_feedback_, part(received_messages_, words, world_.rank()));
+    allgather_(received_messages_);
     for (std::size_t r = 0; r != n; ++r) {
-      detail::int8_message::decode(part(all_, words, r), shard_);
+      detail::int8_message::decode(part(received_messages_, words, r), shard_);
       std::size_t const first = (std::min)(length * r, gradients.size());
       std::copy_n(shard_.begin(), (std::min)(length, gradients.size() - first),
                   gradients.begin() + static_cast<std::ptrdiff_t>(first));
@@ -63,21 +64,22 @@ class quantised_sum {
   }
 
   /// Writes the state between steps.
-  void save(packer& to) const {
-    detail::pack_if_any(to, owed_);
-    detail::pack_if_any(to, owed_by_shard_);
+  void save(packer& output) const {
+    detail::pack_if_any(output, error_feedback_);
+    detail::pack_if_any(output, shard_error_feedback_);
   }
   /// Restores the state that `save` wrote; false if the bytes are not such a state.
-  [[nodiscard]] bool load(unpacker& from, std::size_t gradients) {
+  [[nodiscard]] bool load(unpacker& input, std::size_t gradients) {
     std::size_t const n = world_.size();
     std::size_t const length = (gradients + n - 1) / n;
-    return detail::unpack_if_any(from, owed_, length * n) && detail::unpack_if_any(from, owed_by_shard_, length);
+    return detail::unpack_if_any(input, error_feedback_, length * n) &&
+           detail::unpack_if_any(input, shard_error_feedback_, length);
   }
 
   /// The error feedback of this rank's own gradients, padded with zeros.
-  [[nodiscard]] std::span<float const> owed() const noexcept { return owed_; }
+  [[nodiscard]] std::span<float const> error_feedback() const noexcept { return error_feedback_; }
   /// The error feedback of this rank's shard of the sums.
-  [[nodiscard]] std::span<float const> owed_by_shard() const noexcept { return owed_by_shard_; }
+  [[nodiscard]] std::span<float const> shard_error_feedback() const noexcept { return shard_error_feedback_; }
 
  private:
   static std::span<std::uint32_t> part(std::vector<std::uint32_t>& messages, std::size_t words, std::size_t r) {
@@ -85,13 +87,13 @@ class quantised_sum {
   }
 
   Communicator world_;
-  alltoall<Communicator, direct> swap_;
-  allgather<Communicator, direct> gather_;
-  std::vector<float> owed_;
-  std::vector<float> owed_by_shard_;
+  alltoall<Communicator, direct> alltoall_;
+  allgather<Communicator, direct> allgather_;
+  std::vector<float> error_feedback_;
+  std::vector<float> shard_error_feedback_;
   std::vector<float> shard_;
-  std::vector<std::uint32_t> sent_;
-  std::vector<std::uint32_t> all_;
+  std::vector<std::uint32_t> sent_messages_;
+  std::vector<std::uint32_t> received_messages_;
 };
 
 }  // namespace tutti::nn

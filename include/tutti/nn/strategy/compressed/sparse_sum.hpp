@@ -29,58 +29,59 @@ namespace tutti::inline v0_1_0::nn {
 template <class Communicator, class Selection>
 class sparse_sum {
  public:
-  /// @param debt error feedback, with or without momentum
+  /// @param error_feedback error feedback, with or without momentum
   /// @param clip limit of the gradients
-  sparse_sum(Communicator& world, Selection selection, feedback debt, local_clipping clip = local_clipping())
+  sparse_sum(Communicator& world, Selection selection, feedback error_feedback, local_clipping clip = local_clipping())
       : world_(world.alias()),
         selection_(std::move(selection)),
-        debt_(std::move(debt)),
+        error_feedback_(std::move(error_feedback)),
         clip_(clip),
-        gather_(world, direct{}),
+        allgather_(world, direct{}),
         longest_(world, direct{}, max<std::uint64_t>{}) {}
 
   /// @throws error like collectives, and failure::protocol if a received message is malformed
   void sum(std::span<float> gradients) {
     clip_(gradients, world_.size());
-    detail::sparse_message::encode(selection_.choose(debt_.add(gradients), step_++), debt_, message_);
+    detail::sparse_message::encode(selection_.choose(error_feedback_.add(gradients), step_++), error_feedback_,
+                                   message_);
     std::uint64_t words = message_.size();
     if constexpr (!Selection::as_many_on_all_ranks) {
       longest_(std::span(&words, 1));
     }
-    all_.resize(words * world_.size());
-    std::ranges::copy(message_, all_.begin() + static_cast<std::ptrdiff_t>(words * world_.rank()));
-    gather_(all_);
+    messages_.resize(words * world_.size());
+    std::ranges::copy(message_, messages_.begin() + static_cast<std::ptrdiff_t>(words * world_.rank()));
+    allgather_(messages_);
     std::ranges::fill(gradients, 0.0F);
     for (rank_type r = 0; r != world_.size(); ++r) {
-      detail::sparse_message::add(std::span(all_).subspan(words * r, words), gradients);
+      detail::sparse_message::add(std::span(messages_).subspan(words * r, words), gradients);
     }
   }
 
   /// Writes the state between steps.
-  void save(packer& to) const {
-    to.number(step_);
-    debt_.save(to);
+  void save(packer& output) const {
+    output.number(step_);
+    error_feedback_.save(output);
   }
   /// Restores the state that `save` wrote; false if the bytes are not such a state.
-  [[nodiscard]] bool load(unpacker& from, std::size_t gradients) {
-    step_ = from.number_as<std::size_t>();
-    return debt_.load(from, gradients);
+  [[nodiscard]] bool load(unpacker& input, std::size_t gradients) {
+    step_ = input.number_as<std::size_t>();
+    return error_feedback_.load(input, gradients);
   }
 
   /// The momentum that is applied before gradients are summed; 0 without.
-  [[nodiscard]] float momentum() const noexcept { return debt_.momentum(); }
+  [[nodiscard]] float momentum() const noexcept { return error_feedback_.momentum(); }
   /// The error feedback: the gradients that this rank has not sent yet.
-  [[nodiscard]] std::span<float const> owed() const noexcept { return debt_.owed(); }
+  [[nodiscard]] std::span<float const> error_feedback() const noexcept { return error_feedback_.owed(); }
 
  private:
   Communicator world_;
   Selection selection_;
-  feedback debt_;
+  feedback error_feedback_;
   local_clipping clip_;
-  allgather<Communicator, direct> gather_;
+  allgather<Communicator, direct> allgather_;
   allreduce<Communicator, direct, max<std::uint64_t>> longest_;
   std::vector<std::uint32_t> message_;
-  std::vector<std::uint32_t> all_;
+  std::vector<std::uint32_t> messages_;
   std::size_t step_ = 0;
 };
 

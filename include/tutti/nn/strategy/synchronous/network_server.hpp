@@ -23,13 +23,14 @@ namespace tutti::inline v0_1_0::nn {
 /// A transport with a device that holds and updates weights: an operation of `network_operation::update` sums the
 /// ranks' contributions, updates the weights with the sum, and returns the new weights.
 template <class T>
-concept holds_weights = aggregates<T> && requires(T& t, std::span<float const> numbers, std::span<float> to, float x) {
-  requires std::bool_constant<T::supports(network_operation::update)>::value;
-  { t.hold(numbers) } -> std::same_as<void>;
-  { t.pull(to) } -> std::same_as<void>;
-  { t.push(numbers, x, x) } -> std::same_as<void>;
-  { t.let_go() } -> std::same_as<void>;
-};
+concept holds_weights =
+    aggregates<T> && requires(T& t, std::span<float const> numbers, std::span<float> output, float number) {
+      requires std::bool_constant<T::supports(network_operation::update)>::value;
+      { t.hold(numbers) } -> std::same_as<void>;
+      { t.pull(output) } -> std::same_as<void>;
+      { t.push(numbers, number, number) } -> std::same_as<void>;
+      { t.let_go() } -> std::same_as<void>;
+    };
 
 namespace detail {
 
@@ -64,101 +65,101 @@ class network_server : public strategy {
   /// @param bucket largest size of an operation in bytes, equal on all ranks; 0: one operation for all
   /// @pre the communicator outlives the strategy, which is the only one of its kind over its transport
   /// @throws precondition_error for settings that the device does not support completely
-  network_server(Communicator& world, settings const& how, std::size_t bucket = 0)
-      : all_(world, in_network{}),
+  network_server(Communicator& world, settings const& options, std::size_t bucket = 0)
+      : collectives_(world, in_network{}),
         update_(world, in_network{}, detail::pushed_gradients{}),
-        decay_(how.weight_decay),
+        decay_(options.weight_decay),
         bucket_(bucket / sizeof(float) / block * block) {
-    expects(how.optimizer == optimizer_kind::sgd && how.momentum == 0 && !how.momentum_corrected,
-            "network_server: a device runs only the optimizer sgd with momentum 0, not ", name(how.optimizer),
-            " with momentum ", how.momentum, "; choose that optimizer, or the strategy synchronous");
-    expects(!how.reproducible,
+    expects(options.optimizer == optimizer_kind::sgd && options.momentum == 0 && !options.momentum_corrected,
+            "network_server: a device runs only the optimizer sgd with momentum 0, not ", name(options.optimizer),
+            " with momentum ", options.momentum, "; choose that optimizer, or the strategy synchronous");
+    expects(!options.reproducible,
             "network_server: a device rounds its sums; set reproducible to false, or use the strategy reproducible");
     expects(bucket == 0 || bucket_ != 0, "network_server: a bucket must be at least a block of ", block * sizeof(float),
             " bytes, not ", bucket);
   }
-  ~network_server() override { all_.world().transport().let_go(); }
+  ~network_server() override { collectives_.world().transport().let_go(); }
 
   /// The number of this rank.
-  [[nodiscard]] rank_type rank() const noexcept override { return all_.rank(); }
-  [[nodiscard]] rank_type size() const noexcept override { return all_.size(); }
+  [[nodiscard]] rank_type rank() const noexcept override { return collectives_.rank(); }
+  [[nodiscard]] rank_type size() const noexcept override { return collectives_.size(); }
 
   /// Cost: rank 0 stores the weights that the device lacks, the others pull all; two barriers.
-  void share(std::span<float> numbers) override {
+  void broadcast(std::span<float> numbers) override {
     if (size() == 1) {
       return;
     }
-    keep(numbers);
-    auto& by = all_.world().transport();
+    copy_weights(numbers);
+    auto& transport = collectives_.world().transport();
     if (rank() == 0) {
-      by.hold(weights_);
+      transport.hold(weights_);
     }
-    meet();
+    synchronise();
     if (rank() != 0) {
-      by.pull(weights_);
+      transport.pull(weights_);
     }
-    meet();  // throws if the world has failed
+    synchronise();  // throws if the world has failed
     is_held_ = true;
     std::copy_n(weights_.begin(), numbers.size(), numbers.begin());
   }
   /// Cost: one allreduce.
-  void sum(std::span<float> numbers) override { all_.sum(numbers); }
+  void sum(std::span<float> numbers) override { collectives_.sum(numbers); }
 
   /// @throws error; the weights are then unchanged
-  score_of step(training_step& step) override {
+  metrics_scope step(training_step& step) override {
     std::span<float> const weights = step.parameters();
     if (size() == 1) {
       step.update();
-      return score_of::all_ranks;
+      return metrics_scope::all_ranks;
     }
     if (!is_held_) {
-      keep(weights);
-      all_.world().transport().hold(weights_);
+      copy_weights(weights);
+      collectives_.world().transport().hold(weights_);
       is_held_ = true;
     }
-    std::span<float> const message = step.message();
+    std::span<float> const message = step.gradient_buffer();
     std::copy_n(message.begin(), weights.size(), next_.begin());
     push(step.learning_rate());
-    all_.sum(message.subspan(weights.size()));
-    for (request& one : under_way_) {
-      one.wait();
+    collectives_.sum(message.subspan(weights.size()));
+    for (request& pending : requests_) {
+      pending.wait();
     }
     weights_.swap(next_);
-    all_.world().transport().hold(weights_);
+    collectives_.world().transport().hold(weights_);
     std::copy_n(weights_.begin(), weights.size(), weights.begin());
-    return score_of::all_ranks;
+    return metrics_scope::all_ranks;
   }
 
  private:
   static constexpr std::size_t block = 256;  ///< numbers of a block
 
   /// Copies the weights, padded to whole blocks with zeros.
-  void keep(std::span<float const> weights) {
+  void copy_weights(std::span<float const> weights) {
     weights_.assign((weights.size() + block - 1) / block * block, 0.0F);
     next_.assign(weights_.size(), 0.0F);
     std::ranges::copy(weights, weights_.begin());
   }
   void push(float rate) {
-    under_way_.clear();  // requests of a failed step
-    all_.world().transport().push(next_, rate, decay_);
-    std::size_t const most = bucket_ == 0 ? next_.size() : bucket_;
-    for (std::size_t at = 0; at < next_.size(); at += most) {
-      under_way_.push_back(update_.start(std::span(next_).subspan(at, (std::min)(most, next_.size() - at))));
+    requests_.clear();  // requests of a failed step
+    collectives_.world().transport().push(next_, rate, decay_);
+    std::size_t const length = bucket_ == 0 ? next_.size() : bucket_;
+    for (std::size_t at = 0; at < next_.size(); at += length) {
+      requests_.push_back(update_.start(std::span(next_).subspan(at, (std::min)(length, next_.size() - at))));
     }
   }
-  void meet() {
-    float nothing = 0;
-    all_.sum({&nothing, 1});
+  void synchronise() {
+    float zero = 0;
+    collectives_.sum({&zero, 1});
   }
 
-  detail::group_operations<Communicator, in_network> all_;
+  detail::group_operations<Communicator, in_network> collectives_;
   allreduce<Communicator, in_network, detail::pushed_gradients> update_;
   float decay_;
   std::size_t bucket_;          // numbers of a bucket
   std::vector<float> weights_;  // weights on the device
   std::vector<float> next_;     // gradients, then the new weights
   bool is_held_ = false;
-  std::vector<request> under_way_;
+  std::vector<request> requests_;
 };
 
 }  // namespace tutti::nn

@@ -30,10 +30,10 @@ class reproducible : public summing_strategy {
   /// @pre the accumulators outlive the strategy
   reproducible(Communicator& world, Topology topology, std::span<binned_sum const> sums, std::size_t bucket = 0)
       : world_(world.alias()),
-        plain_(world, topology),
-        add_(world, topology, reproducible_sum<binned_sum, float>{}),
+        float_sums_(world, topology),
+        accumulator_sum_(world, topology, reproducible_sum<binned_sum, float>{}),
         sums_(sums),
-        most_(bucket == 0 ? sums.size() : (std::max)(bucket / sizeof(float), std::size_t{1})) {
+        bucket_length_(bucket == 0 ? sums.size() : (std::max)(bucket / sizeof(float), std::size_t{1})) {
     expects(!sums.empty(), "reproducible: the replica keeps no accumulators; set settings::reproducible to true");
   }
 
@@ -41,55 +41,58 @@ class reproducible : public summing_strategy {
   [[nodiscard]] rank_type rank() const noexcept override { return world_.rank(); }
   [[nodiscard]] rank_type size() const noexcept override { return world_.size(); }
 
-  void share(std::span<float> numbers) override { plain_.share(numbers); }
+  void broadcast(std::span<float> numbers) override { float_sums_.broadcast(numbers); }
   /// Sums numbers that may depend on the number of ranks, such as times.
-  void sum(std::span<float> numbers) override { plain_.sum(numbers); }
+  void sum(std::span<float> numbers) override { float_sums_.sum(numbers); }
   /// Sums accumulators with bits that do not depend on the number of ranks.
-  void sum_accumulators(std::span<binned_sum const> sums, std::span<float> numbers) override { add_(sums, numbers); }
+  void sum_accumulators(std::span<binned_sum const> sums, std::span<float> numbers) override {
+    accumulator_sum_(sums, numbers);
+  }
   [[nodiscard]] bool adds_accumulators() const noexcept override { return true; }
 
   /// @pre the gradient buffer is that of the replica, and outlives `finish`, or the strategy
-  void begin(std::span<float> message) override {
-    expects(message.size() == sums_.size(), "reproducible: made for ", sums_.size(),
-            " accumulators, and the message has ", message.size(), " numbers; give the message of the same replica");
-    under_way_.clear();  // requests of a failed step
-    message_ = message;
-    waiting_ = message.size();
-    under_way_.reserve((waiting_ + most_ - 1) / most_);
+  void begin(std::span<float> gradient_buffer) override {
+    expects(gradient_buffer.size() == sums_.size(), "reproducible: made for ", sums_.size(),
+            " accumulators, and the message has ", gradient_buffer.size(),
+            " numbers; give the message of the same replica");
+    requests_.clear();  // requests of a failed step
+    gradient_buffer_ = gradient_buffer;
+    remaining_ = gradient_buffer.size();
+    requests_.reserve((remaining_ + bucket_length_ - 1) / bucket_length_);
   }
 
   /// Starts the buckets whose accumulators are complete, and makes progress on pending ones. Their part of the
   /// gradient buffer becomes the sums.
-  void completed(std::size_t first) override {
-    while (waiting_ > first && waiting_ - (std::min)(waiting_, most_) >= first) {
-      std::size_t const cut = waiting_ - (std::min)(waiting_, most_);
-      std::size_t const count = waiting_ - cut;
-      under_way_.push_back(add_.start(sums_.subspan(cut, count), message_.subspan(cut, count)));
-      waiting_ = cut;
+  void on_completion(std::size_t first) override {
+    while (remaining_ > first && remaining_ - (std::min)(remaining_, bucket_length_) >= first) {
+      std::size_t const begin = remaining_ - (std::min)(remaining_, bucket_length_);
+      std::size_t const count = remaining_ - begin;
+      requests_.push_back(accumulator_sum_.start(sums_.subspan(begin, count), gradient_buffer_.subspan(begin, count)));
+      remaining_ = begin;
     }
-    if (!under_way_.empty()) {
+    if (!requests_.empty()) {
       world_.poll();
     }
   }
 
   /// Completes the sums in the gradient buffer.
   void finish() override {
-    completed(0);
-    for (auto& one : under_way_) {
-      one.wait();
+    on_completion(0);
+    for (auto& pending : requests_) {
+      pending.wait();
     }
-    under_way_.clear();
+    requests_.clear();
   }
 
  private:
   Communicator world_;
-  synchronous<Communicator, Topology> plain_;
-  allreduce<Communicator, Topology, reproducible_sum<binned_sum, float>> add_;
+  synchronous<Communicator, Topology> float_sums_;
+  allreduce<Communicator, Topology, reproducible_sum<binned_sum, float>> accumulator_sum_;
   std::span<binned_sum const> sums_;
-  std::size_t most_;  // numbers of a bucket
-  std::span<float> message_;
-  std::size_t waiting_ = 0;         // numbers in front that belong to no bucket yet
-  std::vector<request> under_way_;  // requests, oldest first
+  std::size_t bucket_length_;  // numbers of a bucket
+  std::span<float> gradient_buffer_;
+  std::size_t remaining_ = 0;      // numbers in front that belong to no bucket yet
+  std::vector<request> requests_;  // requests, oldest first
 };
 
 }  // namespace tutti::nn

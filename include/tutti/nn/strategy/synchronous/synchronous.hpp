@@ -34,7 +34,7 @@ enum class bucket_progress { between_layers, by_thread };
 /// The gradients of a step may be divided into buckets, from the end to the beginning, which is the order of
 /// backward. Each bucket is sent as soon as it is complete, while earlier gradients are computed (Li et al., "PyTorch
 /// Distributed: Experiences on accelerating data parallel training", VLDB 2020, section 3.2). The first bucket is
-/// small, so that communication begins early. Without a thread, `completed` makes progress on buckets. Cuts depend
+/// small, so that communication begins early. Without a thread, `on_completion` makes progress on buckets. Cuts depend
 /// only on the sizes of the buffer and of a bucket, so all ranks start the same operations in the same order. Where
 /// the topology cuts vectors into blocks, buckets change the order of additions, and so the last bits of the sums,
 /// alike on all ranks.
@@ -51,145 +51,147 @@ class synchronous : public summing_strategy {
   static constexpr std::size_t first_bucket = std::size_t{64} * 1024;
 
   /// @param bucket largest size of a bucket in bytes, equal on all ranks; 0: one bucket
-  /// @param attached number of extra scalars at the end of the gradient buffer, which stay floats
+  /// @param extra_scalars number of extra scalars at the end of the gradient buffer, which stay floats
   /// @pre the communicator outlives the strategy; with a thread the strategy is its only user
   explicit synchronous(Communicator& world, Topology topology = {}, std::size_t bucket = 0,
-                       bucket_progress how = bucket_progress::between_layers, Reduction reduction = {},
-                       std::size_t attached = 0)
-      : all_(world, topology),
-        sum_gradients_(world, topology, reduction),
+                       bucket_progress progress = bucket_progress::between_layers, Reduction reduction = {},
+                       std::size_t extra_scalars = 0)
+      : collectives_(world, topology),
+        gradient_sum_(world, topology, reduction),
         bucket_(bucket),
-        attached_(narrows ? attached : 0) {
-    if (how == bucket_progress::by_thread) {
-      helper_.emplace(world);
+        extra_scalars_(narrows ? extra_scalars : 0) {
+    if (progress == bucket_progress::by_thread) {
+      progress_thread_.emplace(world);
     }
   }
 
   /// The number of this rank.
-  [[nodiscard]] rank_type rank() const noexcept override { return all_.rank(); }
-  [[nodiscard]] rank_type size() const noexcept override { return all_.size(); }
+  [[nodiscard]] rank_type rank() const noexcept override { return collectives_.rank(); }
+  [[nodiscard]] rank_type size() const noexcept override { return collectives_.size(); }
 
   /// Cost: one broadcast.
-  void share(std::span<float> numbers) override {
-    take_world();
-    all_.share(numbers);
+  void broadcast(std::span<float> numbers) override {
+    pause_thread();
+    collectives_.broadcast(numbers);
   }
 
   /// Cost: one allreduce.
   void sum(std::span<float> numbers) override {
-    take_world();
-    all_.sum(numbers);
-    release_world();
+    pause_thread();
+    collectives_.sum(numbers);
+    resume_thread();
   }
 
   /// Cost: no allocation from the second buffer of a size on.
   /// @pre the gradient buffer outlives `finish`, or the strategy
-  void begin(std::span<float> message) override {
-    take_world();
-    under_way_.clear();  // requests of a failed step
-    expects(message.size() >= attached_, "synchronous: a message of ", message.size(),
-            " numbers must have at least the ", attached_, " attached ones");
-    message_ = message.first(message.size() - attached_);
-    behind_ = message.last(attached_);
-    waiting_ = message_.size();
-    under_way_.reserve(count() + 1);
+  void begin(std::span<float> gradient_buffer) override {
+    pause_thread();
+    requests_.clear();  // requests of a failed step
+    expects(gradient_buffer.size() >= extra_scalars_, "synchronous: a message of ", gradient_buffer.size(),
+            " numbers must have at least the ", extra_scalars_, " attached ones");
+    gradients_ = gradient_buffer.first(gradient_buffer.size() - extra_scalars_);
+    pending_scalars_ = gradient_buffer.last(extra_scalars_);
+    remaining_ = gradients_.size();
+    requests_.reserve(bucket_count() + 1);
     if constexpr (narrows) {
-      narrow_.resize(message_.size());
+      narrow_gradients_.resize(gradients_.size());
     }
   }
 
   /// Starts the complete buckets, and makes progress on pending ones.
   /// @pre follows `begin`
-  void completed(std::size_t first) override {
-    take_world();
-    if (!behind_.empty() && first <= message_.size()) {
-      under_way_.push_back(all_.start_sum(behind_));
-      behind_ = {};
+  void on_completion(std::size_t first) override {
+    pause_thread();
+    if (!pending_scalars_.empty() && first <= gradients_.size()) {
+      requests_.push_back(collectives_.start_sum(pending_scalars_));
+      pending_scalars_ = {};
     }
-    if (waiting_ > first) {
-      for (std::size_t cut = next_cut(); waiting_ != 0 && cut >= first; cut = next_cut()) {
-        under_way_.push_back(sum_gradients_.start(made_ready(cut, waiting_ - cut)));
-        waiting_ = cut;
+    if (remaining_ > first) {
+      for (std::size_t begin = next_begin(); remaining_ != 0 && begin >= first; begin = next_begin()) {
+        requests_.push_back(gradient_sum_.start(to_sent_type(begin, remaining_ - begin)));
+        remaining_ = begin;
       }
     }
-    if (!under_way_.empty()) {
-      all_.world().poll();
+    if (!requests_.empty()) {
+      collectives_.world().poll();
     }
-    release_world();
+    resume_thread();
   }
 
   /// Completes the sums in the gradient buffer.
   /// @throws error if a bucket's allreduce has failed; the buffer is then undefined
   void finish() override {
-    completed(0);
-    take_world();
-    for (auto& one : under_way_) {
-      one.wait();
+    on_completion(0);
+    pause_thread();
+    for (auto& pending : requests_) {
+      pending.wait();
     }
-    under_way_.clear();
+    requests_.clear();
     if constexpr (narrows) {
-      detail::widen<sent_type>(narrow_, message_);
+      detail::widen<sent_type>(narrow_gradients_, gradients_);
     }
   }
 
  private:
   /// A progress thread, and the lock that keeps it off the communicator.
-  struct helper {
-    explicit helper(Communicator& world) : thread(world), lock(thread.pause()) {}
+  struct thread_and_lock {
+    explicit thread_and_lock(Communicator& world) : thread(world), lock(thread.pause()) {}
 
     progress_thread<Communicator> thread;
     std::unique_lock<std::mutex> lock;
   };
 
-  void take_world() {
-    if (helper_ && !helper_->lock.owns_lock()) {
-      helper_->lock = helper_->thread.pause();
+  void pause_thread() {
+    if (progress_thread_ && !progress_thread_->lock.owns_lock()) {
+      progress_thread_->lock = progress_thread_->thread.pause();
     }
   }
   /// Lets the thread run if operations are pending.
-  void release_world() {
-    if (helper_ && !under_way_.empty()) {
-      helper_->lock.unlock();
+  void resume_thread() {
+    if (progress_thread_ && !requests_.empty()) {
+      progress_thread_->lock.unlock();
     }
   }
 
   /// Returns gradients in the type that is sent.
-  [[nodiscard]] std::span<sent_type> made_ready(std::size_t first, std::size_t n) {
+  [[nodiscard]] std::span<sent_type> to_sent_type(std::size_t first, std::size_t n) {
     if constexpr (narrows) {
-      auto const part = std::span(narrow_).subspan(first, n);
-      detail::narrow<sent_type>(message_.subspan(first, n), part);
+      auto const part = std::span(narrow_gradients_).subspan(first, n);
+      detail::narrow<sent_type>(gradients_.subspan(first, n), part);
       return part;
     } else {
-      return message_.subspan(first, n);
+      return gradients_.subspan(first, n);
     }
   }
 
   /// The numbers of each bucket but the first and the last, which takes the rest.
-  [[nodiscard]] std::size_t numbers() const noexcept {
-    return bucket_ == 0 ? message_.size() : (std::max)(bucket_ / sizeof(sent_type), std::size_t{1});
+  [[nodiscard]] std::size_t bucket_length() const noexcept {
+    return bucket_ == 0 ? gradients_.size() : (std::max)(bucket_ / sizeof(sent_type), std::size_t{1});
   }
-  [[nodiscard]] std::size_t first_numbers() const noexcept {
-    return bucket_ == 0 ? message_.size() : (std::min)(numbers(), first_bucket / sizeof(sent_type));
+  [[nodiscard]] std::size_t first_bucket_length() const noexcept {
+    return bucket_ == 0 ? gradients_.size() : (std::min)(bucket_length(), first_bucket / sizeof(sent_type));
   }
-  [[nodiscard]] std::size_t count() const noexcept {
-    return message_.size() <= first_numbers() ? 1 : 2 + (message_.size() - first_numbers() - 1) / numbers();
+  [[nodiscard]] std::size_t bucket_count() const noexcept {
+    return gradients_.size() <= first_bucket_length()
+               ? 1
+               : 2 + (gradients_.size() - first_bucket_length() - 1) / bucket_length();
   }
   /// The beginning of the next bucket.
-  [[nodiscard]] std::size_t next_cut() const noexcept {
-    std::size_t const most = waiting_ == message_.size() ? first_numbers() : numbers();
-    return waiting_ - (std::min)(waiting_, most);
+  [[nodiscard]] std::size_t next_begin() const noexcept {
+    std::size_t const length = remaining_ == gradients_.size() ? first_bucket_length() : bucket_length();
+    return remaining_ - (std::min)(remaining_, length);
   }
 
-  detail::group_operations<Communicator, Topology> all_;
-  allreduce<Communicator, Topology, Reduction> sum_gradients_;
+  detail::group_operations<Communicator, Topology> collectives_;
+  allreduce<Communicator, Topology, Reduction> gradient_sum_;
   std::size_t bucket_;
-  std::size_t attached_;
-  std::span<float> message_;        // gradients in the gradient buffer
-  std::span<float> behind_;         // extra scalars, until their sum is started
-  std::vector<sent_type> narrow_;   // gradients in the type that is sent, if not floats
-  std::size_t waiting_ = 0;         // numbers in front that belong to no bucket yet
-  std::vector<request> under_way_;  // requests, oldest first
-  std::optional<helper> helper_;    // destroyed before under_way_
+  std::size_t extra_scalars_;
+  std::span<float> gradients_;                      // gradients in the gradient buffer
+  std::span<float> pending_scalars_;                // extra scalars, until their sum is started
+  std::vector<sent_type> narrow_gradients_;         // gradients in the type that is sent, if not floats
+  std::size_t remaining_ = 0;                       // numbers in front that belong to no bucket yet
+  std::vector<request> requests_;                   // requests, oldest first
+  std::optional<thread_and_lock> progress_thread_;  // destroyed before requests_
 };
 
 }  // namespace tutti::nn

@@ -56,14 +56,14 @@ class sequence final : public stage<M> {
       layer->refresh();
     }
   }
-  void forward(pass<float> const& context, std::size_t rows, std::byte const* x, std::byte* y) override {
+  void forward(batch_context<float> const& context, std::size_t rows, std::byte const* x, std::byte* y) override {
     for (std::size_t i = 0; i != stages_.size(); ++i) {
       stages_[i]->forward(context, rows, i == 0 ? x : values_[i - 1].data(),
                           i == values_.size() ? y : values_[i].data());
     }
   }
-  void backward(pass<float> const& context, std::size_t rows, std::byte const* x, std::byte const* y, std::byte* dy,
-                std::byte* dx) override {
+  void backward(batch_context<float> const& context, std::size_t rows, std::byte const* x, std::byte const* y,
+                std::byte* dy, std::byte* dx) override {
     float const* first = gradients_end_;
     // The first learning layer need not compute derivatives of its inputs.
     std::size_t const last = dx == nullptr ? first_learning_ : 0;
@@ -75,7 +75,7 @@ class sequence final : public stage<M> {
                            : i == last ? nullptr
                                        : slopes_[(i - 1) % 2].data());
       first -= stages_[i]->shape().parameters;
-      context.completed(first);
+      context.on_completion(first);
     }
   }
 
@@ -140,7 +140,7 @@ class residual_stage final : public stage<M> {
       shortcut_->refresh();
     }
   }
-  void forward(pass<float> const& context, std::size_t rows, std::byte const* x, std::byte* y) override {
+  void forward(batch_context<float> const& context, std::size_t rows, std::byte const* x, std::byte* y) override {
     body_->forward(context, rows, x, body_outputs_.data());
     if (shortcut_) {
       shortcut_->forward(context, rows, x, shortcut_outputs_.data());
@@ -148,8 +148,8 @@ class residual_stage final : public stage<M> {
     math_.add_rectified(rows * this->shape().outputs, body_outputs_.data(), shortcut_ ? shortcut_outputs_.data() : x,
                         y);
   }
-  void backward(pass<float> const& context, std::size_t rows, std::byte const* x, std::byte const* y, std::byte* dy,
-                std::byte* dx) override {
+  void backward(batch_context<float> const& context, std::size_t rows, std::byte const* x, std::byte const* y,
+                std::byte* dy, std::byte* dx) override {
     // The body may overwrite its derivatives, and the shortcut needs them too.
     math_.split_slopes(rows * this->shape().outputs, y, dy, body_slopes_.data());
     std::byte const* slopes = dy;
@@ -207,26 +207,26 @@ class weight_norm_stage final : public stage<M> {
     math_.normalise(l_, parameters_, inner_parameters_.floats());
     inner_->refresh();
   }
-  void forward(pass<float> const& context, std::size_t rows, std::byte const* x, std::byte* y) override {
+  void forward(batch_context<float> const& context, std::size_t rows, std::byte const* x, std::byte* y) override {
     inner_->forward(context, rows, x, y);
   }
-  void backward(pass<float> const& context, std::size_t rows, std::byte const* x, std::byte const* y, std::byte* dy,
-                std::byte* dx) override {
-    pass<float> inner_context = context;
-    inner_context.completed = {};  // gradients of the inner layer are not gradients of the model
+  void backward(batch_context<float> const& context, std::size_t rows, std::byte const* x, std::byte const* y,
+                std::byte* dy, std::byte* dx) override {
+    batch_context<float> inner_context = context;
+    inner_context.on_completion = {};  // gradients of the inner layer are not gradients of the model
     inner_->backward(inner_context, rows, x, y, dy, dx);
     math_.differentiate_norm(l_, parameters_, inner_gradients_.floats(), gradients_);
   }
 
  private:
   weight_norm_stage(M& math, geometry::weight_norm const& l, std::unique_ptr<stage<M>> inner)
-      : stage<M>(
-            {inner->shape().inputs, inner->shape().outputs, l.learned + l.blocks * l.units, inner->shape().statistics}),
+      : stage<M>({inner->shape().inputs, inner->shape().outputs, l.layer_parameters + l.blocks * l.units,
+                  inner->shape().statistics}),
         math_(math),
         l_(l),
         inner_(std::move(inner)),
-        inner_parameters_(math, l.learned * sizeof(float)),
-        inner_gradients_(math, l.learned * sizeof(float)) {}
+        inner_parameters_(math, l.layer_parameters * sizeof(float)),
+        inner_gradients_(math, l.layer_parameters * sizeof(float)) {}
 
   M& math_;
   geometry::weight_norm l_;

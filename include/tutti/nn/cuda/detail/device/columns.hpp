@@ -45,7 +45,7 @@ struct activation_slopes {
 
   [[nodiscard]] constexpr channel at(std::size_t) const { return {}; }
   constexpr float operator()(channel, float y, float dy, float* sum) const {
-    float const slope = dy * activation_of<Kind>::slope(y);
+    float const slope = dy * activation_of<Kind>::derivative(y);
     sum[0] += slope;
     return slope;
   }
@@ -181,7 +181,7 @@ struct norm_slopes {
 
   [[nodiscard]] constexpr channel at(std::size_t c) const { return forward.at(c); }
   constexpr float operator()(channel const& l, float x, float dy, float* sum) const {
-    float const slope = dy * activation_of<Kind>::slope(forward(l, x, 0, nullptr));
+    float const slope = dy * activation_of<Kind>::derivative(forward(l, x, 0, nullptr));
     sum[0] += slope;
     sum[1] += slope * (x - l.mean);
     return slope;

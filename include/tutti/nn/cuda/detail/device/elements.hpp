@@ -100,7 +100,7 @@ struct plain_step {
 class dropout_factors {
  public:
   constexpr dropout_factors(geometry::dropout const& l, std::uint64_t key, std::uint64_t row, std::uint64_t first)
-      : random_(key, row), limit_(l.limit), scale_(l.kept) {
+      : random_(key, row), limit_(l.limit), scale_(l.scale) {
     random_.discard(first);
   }
   constexpr float operator()() { return random_() >> 32U < limit_ ? 0.0F : scale_; }

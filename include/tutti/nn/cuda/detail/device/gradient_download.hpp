@@ -86,7 +86,7 @@ class gradient_download {
     while (pending_count_ != 0) {
       while (!math_.has_run(parts_[reported_count_].arrival)) {
         if (reported_begin_ != destination_.size()) {
-          listener.completed(reported_begin_);
+          listener.on_completion(reported_begin_);
         }
         std::this_thread::yield();
       }
@@ -122,7 +122,7 @@ class gradient_download {
     reported_begin_ = parts_[reported_count_].first;
     ++reported_count_;
     --pending_count_;
-    listener.completed(reported_begin_);
+    listener.on_completion(reported_begin_);
   }
 
   M& math_;

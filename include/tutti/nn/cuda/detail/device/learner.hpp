@@ -5,7 +5,7 @@
 #include <tutti/nn/cuda/base/device_model.hpp>
 #include <tutti/nn/cuda/detail/device/learner_state.hpp>
 #include <tutti/nn/extend/learner.hpp>
-#include <tutti/nn/layer_products.hpp>
+#include <tutti/nn/layer_multiply_adds.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -33,16 +33,16 @@ class device_learner final : public learner {
   [[nodiscard]] std::vector<parameter_range> ranges() const override {
     return gradient_ranges<float>(state_.layers().layers());
   }
-  [[nodiscard]] std::vector<double> products() const override {
-    return layer_products<float>(state_.layers().layers());
+  [[nodiscard]] std::vector<double> multiply_adds() const override {
+    return layer_multiply_adds<float>(state_.layers().layers());
   }
   [[nodiscard]] std::span<float> parameters() override { return state_.parameters().write(); }
   [[nodiscard]] std::span<float const> parameters() const override { return state_.parameters().read(); }
-  [[nodiscard]] std::span<float> message() override { return state_.message(); }
+  [[nodiscard]] std::span<float> gradient_buffer() override { return state_.gradient_buffer(); }
   [[nodiscard]] any_device_message const* on_device() override {
     return &message_on_device_.emplace(state_.message_on_device());
   }
-  [[nodiscard]] score<float> attached() override { return state_.metrics(); }
+  [[nodiscard]] batch_metrics<float> metrics() override { return state_.metrics(); }
   [[nodiscard]] std::span<float> statistics() override { return state_.statistics().write(); }
   [[nodiscard]] std::span<float> optimizer_state() override { return state_.optimizer_state(); }
 
@@ -50,24 +50,24 @@ class device_learner final : public learner {
   void initialise(std::uint64_t seed) override { state_.initialise(seed); }
   void expect_pieces() override { state_.expect_pieces(); }
   void begin() override { state_.begin(); }
-  void gradient(image_batch const& images, pass<float> const& context, float scale, bool last,
+  void gradient(image_batch const& images, batch_context<float> const& context, float scale, bool last,
                 gradient_listener& listener) override {
     state_.gradient(images, context, scale, last, listener);
   }
-  void nothing(gradient_listener& listener) override {
+  void clear_gradients(gradient_listener& listener) override {
     if (listener.is_on_device()) {
       state_.clear();
-      listener.enqueued(0);
+      listener.on_enqueue(0);
     } else {
-      std::ranges::fill(state_.message(), 0.0F);
-      listener.completed(0);
+      std::ranges::fill(state_.gradient_buffer(), 0.0F);
+      listener.on_completion(0);
     }
   }
   void multiply(float factor) override {
-    std::ranges::for_each(state_.message(), [factor](float& number) { number *= factor; });
+    std::ranges::for_each(state_.gradient_buffer(), [factor](float& number) { number *= factor; });
   }
   void update(float rate) override { state_.update(rate); }
-  [[nodiscard]] score<float> test(image_batch const& images) override { return state_.test(images); }
+  [[nodiscard]] batch_metrics<float> test(image_batch const& images) override { return state_.test(images); }
 
  private:
   mutable learner_state<M> state_;  // mutable because reading parameters may copy them to the host

@@ -12,7 +12,7 @@
 #include <tutti/nn/data/image_source.hpp>
 #include <tutti/nn/detail/layer/sequence.hpp>
 #include <tutti/nn/gradient_sizes.hpp>
-#include <tutti/nn/loss/score.hpp>
+#include <tutti/nn/loss/batch_metrics.hpp>
 #include <tutti/nn/optimizer/make_optimizer.hpp>
 
 #include <algorithm>
@@ -79,14 +79,14 @@ class learner_state {
   [[nodiscard]] std::span<float> optimizer_state() {
     return follows_on_host_ ? host_optimizer_->state() : velocity_.write();
   }
-  [[nodiscard]] std::span<float> message() {
+  [[nodiscard]] std::span<float> gradient_buffer() {
     math_.finish(message_upload_);
     if (std::exchange(message_is_on_device_, false)) {
       fetch(mirror_, message_);
     }
     return mirror_.span();
   }
-  [[nodiscard]] score<float> metrics() {
+  [[nodiscard]] batch_metrics<float> metrics() {
     if (message_is_on_device_) {
       download_now(math_, score_.bytes(), reinterpret_cast<std::byte const*>(metrics_address()),
                    metric_count * sizeof(float));
@@ -152,7 +152,8 @@ class learner_state {
     has_pieces_ = false;
   }
 
-  void gradient(image_batch const& images, pass<float> context, float share, bool last, gradient_listener& listener) {
+  void gradient(image_batch const& images, batch_context<float> context, float share, bool last,
+                gradient_listener& listener) {
     std::size_t const rows = load(images, true);
     model_->forward(context, rows, x_.data(), y_.data());
     if (!last) {
@@ -168,7 +169,7 @@ class learner_state {
     }
     message_is_on_device_ = false;
     part_sender sender{*this, listener, static_cast<bool>(context.sum)};
-    context.completed = completion<float>(sender);
+    context.on_completion = completion<float>(sender);
     download_.begin(message_.floats(), mirror_.span(), overflow_word());
     derive(context, rows, share);
     while (!download_.report_all(listener, false)) {
@@ -185,7 +186,7 @@ class learner_state {
 
   void update(float rate) {
     if (follows_on_host_) {
-      host_optimizer_->step(parameters_.write(), message().first(parameters_.size()), rate);
+      host_optimizer_->step(parameters_.write(), gradient_buffer().first(parameters_.size()), rate);
       return;
     }
     if (!message_is_on_device_) {
@@ -198,7 +199,7 @@ class learner_state {
     is_stale_ = true;
   }
 
-  [[nodiscard]] score<float> test(image_batch const& images) {
+  [[nodiscard]] batch_metrics<float> test(image_batch const& images) {
     std::size_t const rows = load(images, false);
     model_->forward({}, rows, x_.data(), y_.data());
     math_.softmax_cross_entropy(rows, layers_.outputs(), y_.data(), labels(), 1.0F, 0.0F, nullptr, result_.floats());
@@ -211,7 +212,7 @@ class learner_state {
   /// sums with other ranks meanwhile, it waits for each part: all ranks then start these sums and the parts'
   /// operations in one order.
   struct part_sender {
-    void completed(float const* gradient) {
+    void on_completion(float const* gradient) {
       auto const first = static_cast<std::size_t>(
           gradient - (owner.scales_loss() ? owner.scaled_gradients_.floats() : owner.message_.floats()));
       if (is_ordered ? owner.download_.is_new(first) : owner.download_.is_part(first)) {
@@ -230,10 +231,10 @@ class learner_state {
 
   /// Reports enqueued gradients, for sums on the device.
   struct part_reporter {
-    void completed(float const* gradient) {
+    void on_completion(float const* gradient) {
       if (auto const first = static_cast<std::size_t>(gradient - owner.message_.floats()); first < end) {
         owner.finalise(first, std::exchange(end, first));
-        listener.enqueued(first);
+        listener.on_enqueue(first);
       }
     }
 
@@ -244,12 +245,12 @@ class learner_state {
 
   /// Computes the last micro-batch, for sums on the device. With a loss scale, the host first waits to learn of an
   /// overflow.
-  void enqueue(pass<float> context, std::size_t rows, float share, gradient_listener& listener) {
+  void enqueue(batch_context<float> context, std::size_t rows, float share, gradient_listener& listener) {
     message_is_on_device_ = true;
     std::size_t const numbers = parameters_.size() + metric_count;
     if (!scales_loss()) {
       part_reporter reporter{*this, listener, numbers};
-      context.completed = completion<float>(reporter);
+      context.on_completion = completion<float>(reporter);
       derive(context, rows, share);
       return;
     }
@@ -262,7 +263,7 @@ class learner_state {
       scale_.count_good_step();
     }
     add_pieces(0, numbers);
-    listener.enqueued(0);
+    listener.on_enqueue(0);
   }
 
   [[nodiscard]] static bool has_velocity(nn::settings const& settings) noexcept {
@@ -303,7 +304,7 @@ class learner_state {
   }
 
   /// Computes the derivatives of the last batch, scaled if necessary.
-  void derive(pass<float> const& context, std::size_t rows, float share) {
+  void derive(batch_context<float> const& context, std::size_t rows, float share) {
     if (scales_loss()) {
       math_.clear(overflow_.data(), sizeof(std::uint32_t));
     }

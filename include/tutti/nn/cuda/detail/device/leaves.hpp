@@ -42,14 +42,14 @@ class product_stage final : public stage<M> {
   }
   void reserve(std::size_t rows) override { math_.reserve(l_, rows); }
   void refresh() override { math_.convert_weights(l_, weights_.parameters, native_weights_.data()); }
-  void forward(pass<float> const&, std::size_t rows, std::byte const* x, std::byte* y) override {
+  void forward(batch_context<float> const&, std::size_t rows, std::byte const* x, std::byte* y) override {
     math_.forward(l_, rows, weights_, x, y);
   }
-  void backward(pass<float> const& context, std::size_t rows, std::byte const* x, std::byte const* y, std::byte* dy,
-                std::byte* dx) override {
+  void backward(batch_context<float> const& context, std::size_t rows, std::byte const* x, std::byte const* y,
+                std::byte* dy, std::byte* dx) override {
     math_.differentiate_sums(l_, rows, y, dy, gradients_);
     math_.differentiate_weights(l_, rows, x, dy, gradients_);
-    context.completed(gradients_);
+    context.on_completion(gradients_);
     if (dx != nullptr) {
       math_.differentiate_input(l_, rows, weights_, dy, dx);
     }
@@ -72,10 +72,10 @@ class pooling_stage final : public stage<M> {
     math_.reserve(l_, rows);
     cache_ = buffer<M>(math_, math_.cache_bytes(l_, rows));
   }
-  void forward(pass<float> const&, std::size_t rows, std::byte const* x, std::byte* y) override {
+  void forward(batch_context<float> const&, std::size_t rows, std::byte const* x, std::byte* y) override {
     math_.forward(l_, rows, x, y, cache_.data());
   }
-  void backward(pass<float> const&, std::size_t rows, std::byte const* x, std::byte const* y, std::byte* dy,
+  void backward(batch_context<float> const&, std::size_t rows, std::byte const* x, std::byte const* y, std::byte* dy,
                 std::byte* dx) override {
     if (dx != nullptr) {
       math_.backward(l_, rows, x, y, cache_.data(), dy, dx);
@@ -106,7 +106,7 @@ class norm_stage final : public stage<M> {
     statistics_ = statistics;
   }
   void reserve(std::size_t rows) override { math_.reserve(l_, rows); }
-  void forward(pass<float> const& context, std::size_t rows, std::byte const* x, std::byte* y) override {
+  void forward(batch_context<float> const& context, std::size_t rows, std::byte const* x, std::byte* y) override {
     if (!context.training) {
       math_.inference(l_, rows, x, parameters_, statistics_, y);
       return;
@@ -115,8 +115,8 @@ class norm_stage final : public stage<M> {
     exchange(context, numbers());
     math_.forward(l_, rows, x, parameters_, sums_.floats(), statistics_, cache_.floats(), y);
   }
-  void backward(pass<float> const& context, std::size_t rows, std::byte const* x, std::byte const*, std::byte* dy,
-                std::byte* dx) override {
+  void backward(batch_context<float> const& context, std::size_t rows, std::byte const* x, std::byte const*,
+                std::byte* dy, std::byte* dx) override {
     math_.slopes(l_, rows, x, parameters_, cache_.floats(), dy, sums_.floats(), gradients_);
     if (dx != nullptr) {  // otherwise no rank waits for the sum
       exchange(context, numbers() - 1);
@@ -127,7 +127,7 @@ class norm_stage final : public stage<M> {
  private:
   [[nodiscard]] std::size_t numbers() const noexcept { return 2 * l_.image.channels + 1; }
 
-  void exchange(pass<float> const& context, std::size_t count) {
+  void exchange(batch_context<float> const& context, std::size_t count) {
     if (context.sum) {
       download_now(math_, host_sums_.bytes(), sums_.data(), count * sizeof(float));
       context.sum(host_sums_.span().first(count));
@@ -151,7 +151,7 @@ class dropout_stage final : public stage<M> {
   dropout_stage(M& math, geometry::dropout const& l) : stage<M>(extents_of(l)), math_(math), l_(l) {}
 
   void reserve(std::size_t) override {}
-  void forward(pass<float> const& context, std::size_t rows, std::byte const* x, std::byte* y) override {
+  void forward(batch_context<float> const& context, std::size_t rows, std::byte const* x, std::byte* y) override {
     if (context.training) {
       key_ = random_sequence(l_.key, context.step)();
       math_.drop(l_, rows, key_, context.first_row, x, y);
@@ -159,8 +159,8 @@ class dropout_stage final : public stage<M> {
       math_.copy(y, x, rows * l_.numbers * bytes_of(math_.numbers()));
     }
   }
-  void backward(pass<float> const& context, std::size_t rows, std::byte const*, std::byte const*, std::byte* dy,
-                std::byte* dx) override {
+  void backward(batch_context<float> const& context, std::size_t rows, std::byte const*, std::byte const*,
+                std::byte* dy, std::byte* dx) override {
     if (dx != nullptr) {
       math_.drop(l_, rows, key_, context.first_row, dy, dx);
     }
@@ -178,10 +178,10 @@ class order_stage final : public stage<M> {
   order_stage(M& math, geometry::channels_last const& l) : stage<M>(extents_of(l)), math_(math), l_(l) {}
 
   void reserve(std::size_t) override {}
-  void forward(pass<float> const&, std::size_t rows, std::byte const* x, std::byte* y) override {
+  void forward(batch_context<float> const&, std::size_t rows, std::byte const* x, std::byte* y) override {
     math_.forward(l_, rows, x, y);
   }
-  void backward(pass<float> const&, std::size_t rows, std::byte const*, std::byte const*, std::byte* dy,
+  void backward(batch_context<float> const&, std::size_t rows, std::byte const*, std::byte const*, std::byte* dy,
                 std::byte* dx) override {
     if (dx != nullptr) {
       math_.backward(l_, rows, dy, dx);

@@ -36,7 +36,7 @@ using window_index = std::uint16_t;
 
 /// The number of pixels of a window.
 [[nodiscard]] constexpr std::size_t area(geometry::pooling const& l) noexcept {
-  return l.down.side * l.across.side;
+  return l.vertical.side * l.horizontal.side;
 }
 
 /// Computes the pixel (i, j) of an image's output: V channels from c on. `x` and `y` are the image's numbers, `indices`
@@ -52,11 +52,12 @@ constexpr void pool_largest(geometry::pooling const& l, std::size_t i, std::size
   for (std::size_t k = 0; k != V; ++k) {
     best[k] = INT32_MIN;
   }
-  for (std::size_t r = l.down.begin(i); r != l.down.end(i, l.input.rows); ++r) {
-    for (std::size_t s = l.across.begin(j); s != l.across.end(j, l.input.columns); ++s) {
+  for (std::size_t r = l.vertical.begin(i); r != l.vertical.end(i, l.input.rows); ++r) {
+    for (std::size_t s = l.horizontal.begin(j); s != l.horizontal.end(j, l.input.columns); ++s) {
       pack<T, V> const pixel = load_pack<V>(x + (r * l.input.columns + s) * l.input.channels + c);
-      auto const place = static_cast<window_index>((r + l.down.padding - i * l.down.stride) * l.across.side +
-                                                   (s + l.across.padding - j * l.across.stride));
+      auto const place =
+          static_cast<window_index>((r + l.vertical.padding - i * l.vertical.stride) * l.horizontal.side +
+                                    (s + l.horizontal.padding - j * l.horizontal.stride));
       for (std::size_t k = 0; k != V; ++k) {
         std::int32_t const order = order_of(static_cast<float>(pixel.at[k]));
         bool const better = order > best[k];
@@ -76,12 +77,12 @@ template <std::size_t V, class T>
 constexpr void pool_mean(geometry::pooling const& l, std::size_t i, std::size_t j, std::size_t c, T const* x, T* y) {
   using namespace tutti::detail::device;
   using tutti::detail::device::pack;  // nn has a function named pack
-  std::size_t const pixels =
-      (l.down.end(i, l.input.rows) - l.down.begin(i)) * (l.across.end(j, l.input.columns) - l.across.begin(j));
+  std::size_t const pixels = (l.vertical.end(i, l.input.rows) - l.vertical.begin(i)) *
+                             (l.horizontal.end(j, l.input.columns) - l.horizontal.begin(j));
   float const share = 1.0F / static_cast<float>(pixels);
   float mean[V] = {};
-  for (std::size_t r = l.down.begin(i); r != l.down.end(i, l.input.rows); ++r) {
-    for (std::size_t s = l.across.begin(j); s != l.across.end(j, l.input.columns); ++s) {
+  for (std::size_t r = l.vertical.begin(i); r != l.vertical.end(i, l.input.rows); ++r) {
+    for (std::size_t s = l.horizontal.begin(j); s != l.horizontal.end(j, l.input.columns); ++s) {
       pack<T, V> const pixel = load_pack<V>(x + (r * l.input.columns + s) * l.input.channels + c);
       for (std::size_t k = 0; k != V; ++k) {
         mean[k] += static_cast<float>(pixel.at[k]) * share;
@@ -103,22 +104,23 @@ constexpr void pool_backward(geometry::pooling const& l, std::size_t r, std::siz
   using namespace tutti::detail::device;
   using tutti::detail::device::pack;  // nn has a function named pack
   float sum[V] = {};
-  place_range const rows = places_over(l.down, r, l.output.rows);
-  place_range const columns = places_over(l.across, s, l.output.columns);
+  place_range const rows = places_over(l.vertical, r, l.output.rows);
+  place_range const columns = places_over(l.horizontal, s, l.output.columns);
   for (std::size_t i = rows.first; i < rows.end; ++i) {
     for (std::size_t j = columns.first; j < columns.end; ++j) {
       std::size_t const at = (i * l.output.columns + j) * l.output.channels + c;
       pack<T, V> const slope = load_pack<V>(dy + at);
       if (indices != nullptr) {
         pack<window_index, V> const best_place = load_pack<V>(indices + at);
-        auto const place = static_cast<window_index>((r + l.down.padding - i * l.down.stride) * l.across.side +
-                                                     (s + l.across.padding - j * l.across.stride));
+        auto const place =
+            static_cast<window_index>((r + l.vertical.padding - i * l.vertical.stride) * l.horizontal.side +
+                                      (s + l.horizontal.padding - j * l.horizontal.stride));
         for (std::size_t k = 0; k != V; ++k) {
           sum[k] += best_place.at[k] == place ? static_cast<float>(slope.at[k]) : 0.0F;
         }
       } else {
-        std::size_t const pixels =
-            (l.down.end(i, l.input.rows) - l.down.begin(i)) * (l.across.end(j, l.input.columns) - l.across.begin(j));
+        std::size_t const pixels = (l.vertical.end(i, l.input.rows) - l.vertical.begin(i)) *
+                                   (l.horizontal.end(j, l.input.columns) - l.horizontal.begin(j));
         float const share = 1.0F / static_cast<float>(pixels);
         for (std::size_t k = 0; k != V; ++k) {
           sum[k] += static_cast<float>(slope.at[k]) * share;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/base/pass.hpp>
+#include <tutti/nn/base/batch_context.hpp>
 #include <tutti/nn/cuda/detail/device/memory.hpp>
 
 #include <cstddef>
@@ -35,8 +35,8 @@ class stage {
   virtual void reserve(std::size_t rows) = 0;
   /// Notes that the parameters have changed.
   virtual void refresh() {}
-  virtual void forward(pass<float> const& context, std::size_t rows, std::byte const* x, std::byte* y) = 0;
-  virtual void backward(pass<float> const& context, std::size_t rows, std::byte const* x, std::byte const* y,
+  virtual void forward(batch_context<float> const& context, std::size_t rows, std::byte const* x, std::byte* y) = 0;
+  virtual void backward(batch_context<float> const& context, std::size_t rows, std::byte const* x, std::byte const* y,
                         std::byte* dy, std::byte* dx) = 0;
 
  private:

@@ -81,12 +81,12 @@ class convolutions {
                                                                     : CUDNN_DATA_HALF;
       describe(x_, type, l.input);
       describe(y_, type, l.output);
-      int const side = as_int(l.over.side);
+      int const side = as_int(l.filter_window.side);
       check(cudnnSetFilter4dDescriptor(w_.get(), type, CUDNN_TENSOR_NHWC, as_int(l.output.channels),
                                        as_int(l.input.channels / l.groups), side, side),
             "describing weights to cuDNN");
-      int const padding = as_int(l.over.padding);
-      int const stride = as_int(l.over.stride);
+      int const padding = as_int(l.filter_window.padding);
+      int const stride = as_int(l.filter_window.stride);
       check(cudnnSetConvolution2dDescriptor(convolution_.get(), padding, padding, stride, stride, 1, 1,
                                             CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT),
             "describing a convolution to cuDNN");

@@ -116,7 +116,7 @@ class math : public memory_and_order {
   // Pooling.
 
   void reserve(geometry::pooling const& l, std::size_t) {
-    if (std::size_t const area = l.down.side * l.across.side; area > most_pooled) {
+    if (std::size_t const area = l.vertical.side * l.horizontal.side; area > most_pooled) {
       throw std::runtime_error("pooling on a GPU takes windows of up to " + std::to_string(most_pooled) +
                                " pixels, not " + std::to_string(area));
     }

@@ -17,10 +17,10 @@ namespace tutti::inline v0_1_0::nn {
 /// long as the weights, so the traffic is that of a parameter server. Over a transport with a group (`udp_multicast`)
 /// they leave rank 0 once, for any number of ranks.
 template <class Communicator, offers<op::reduce> Collecting, offers<op::broadcast> Distributing>
-class central : public summing_strategy {
+class rank0_reduce : public summing_strategy {
  public:
   /// Constructs the strategy with the topologies that collect gradients and distribute sums.
-  central(Communicator& world, Collecting collecting, Distributing distributing)
+  rank0_reduce(Communicator& world, Collecting collecting, Distributing distributing)
       : world_(world.alias()), collect_(world, collecting, tutti::sum<float>{}), distribute_(world, distributing) {}
 
   /// The number of this rank.
@@ -28,22 +28,22 @@ class central : public summing_strategy {
   [[nodiscard]] rank_type size() const noexcept override { return world_.size(); }
 
   /// Cost: one broadcast.
-  void share(std::span<float> numbers) override { distribute_(numbers, 0); }
+  void broadcast(std::span<float> numbers) override { distribute_(numbers, 0); }
   /// Cost: one reduce and one broadcast.
   void sum(std::span<float> numbers) override {
     collect_(numbers, 0);
     distribute_(numbers, 0);
   }
-  void begin(std::span<float> message) noexcept override { message_ = message; }
+  void begin(std::span<float> gradient_buffer) noexcept override { gradient_buffer_ = gradient_buffer; }
   /// Completes the sums in the gradient buffer.
   /// @throws error if an operation has failed; the buffer is then undefined
-  void finish() override { sum(message_); }
+  void finish() override { sum(gradient_buffer_); }
 
  private:
   mutable Communicator world_;
   reduce<Communicator, Collecting, tutti::sum<float>> collect_;
-  broadcast<Communicator, Distributing> distribute_;
-  std::span<float> message_;
+  tutti::broadcast<Communicator, Distributing> distribute_;
+  std::span<float> gradient_buffer_;
 };
 
 }  // namespace tutti::nn

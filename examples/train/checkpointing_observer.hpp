@@ -13,11 +13,11 @@
 
 /// An observer that keeps checkpoints if the options say so, and reports at once when it cannot.
 template <class Communicator>
-class saving {
+class checkpointing_observer {
  public:
   /// @param again true if the training began in an earlier world
-  saving(Communicator& world, session& session, tutti::nn::strategy& strategy, tutti::nn::checkpoint_options options,
-         bool again) {
+  checkpointing_observer(Communicator& world, session& session, tutti::nn::strategy& strategy,
+                         tutti::nn::checkpoint_options options, bool again) {
     if (!options.folder.empty()) {
       saver_.emplace(world, session.model(), strategy, session.history(), session.fingerprint(), std::move(options),
                      again ? tutti::nn::checkpoint_start::going_on : tutti::nn::checkpoint_start::beginning);
@@ -31,16 +31,16 @@ class saving {
   }
 
   void step(tutti::nn::step_result const&, tutti::nn::replica const&) const noexcept {}
-  void stepped(tutti::nn::replica const& model) {
+  void after_step(tutti::nn::replica const& model) {
     if (saver_) {
-      saver_->stepped(model);
-      say(model.place().epoch + 1);
+      saver_->after_step(model);
+      report_problem(model.position().epoch + 1);
     }
   }
-  void epoch(tutti::nn::epoch_result const& done) {
+  void epoch(tutti::nn::epoch_result const& result) {
     if (saver_) {
-      saver_->epoch(done);
-      say(done.epoch + 1);
+      saver_->epoch(result);
+      report_problem(result.epoch + 1);
     }
   }
 
@@ -52,15 +52,15 @@ class saving {
   }
 
  private:
-  void say(std::size_t epoch) {
-    if (saver_->problem() != said_) {
-      said_ = saver_->problem();
-      if (!said_.empty()) {
-        std::fprintf(stderr, "train: in epoch %zu a checkpoint was left out: %s\n", epoch, said_.c_str());
+  void report_problem(std::size_t epoch) {
+    if (saver_->problem() != reported_problem_) {
+      reported_problem_ = saver_->problem();
+      if (!reported_problem_.empty()) {
+        std::fprintf(stderr, "train: in epoch %zu a checkpoint was left out: %s\n", epoch, reported_problem_.c_str());
       }
     }
   }
 
   std::optional<tutti::nn::checkpointer<Communicator>> saver_;
-  std::string said_;
+  std::string reported_problem_;
 };

@@ -9,7 +9,7 @@
 #include <tutti/nn/layer/dense.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/strategy/synchronous/synchronous.hpp>
-#include <tutti/nn/survive.hpp>
+#include <tutti/nn/train_elastic.hpp>
 #include <tutti/nn/trainer.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/topology/ring.hpp>
@@ -76,8 +76,8 @@ struct kind {
 template <class Transport>
 class trainee {
  public:
-  trainee(rank_type rank, rank_type size, kind what, std::vector<death> deaths)
-      : what_(what), first_rank_(rank), deaths_(std::move(deaths)) {
+  trainee(rank_type rank, rank_type size, kind model_kind, std::vector<death> deaths)
+      : model_kind_(model_kind), first_rank_(rank), deaths_(std::move(deaths)) {
     nn::set_threads(1);
     make(rank, size);
   }
@@ -92,10 +92,10 @@ class trainee {
   void rejoin(World& world) {
     rank_type const old_size = model_->size();
     auto const state = nn::latest_state(world, *model_, history_);
-    std::vector<float> const own(model_->statistics().begin(), model_->statistics().end());
+    std::vector<float> const statistics(model_->statistics().begin(), model_->statistics().end());
     make(world.rank(), world.size());
     nn::restore(state, *model_);
-    kept_own_ = kept_own_ && std::ranges::equal(own, model_->statistics());
+    kept_own_ = kept_own_ && std::ranges::equal(statistics, model_->statistics());
     if (!nn::decode(state.history, history_) || world.size() >= old_size) {
       throw std::logic_error("rejoin");
     }
@@ -105,8 +105,8 @@ class trainee {
     }
   }
 
-  void step(nn::step_result const& done, replica const& model) {
-    history_.step(done, model);
+  void step(nn::step_result const& result, replica const& model) {
+    history_.step(result, model);
     note();
     for (auto const& [rank, step] : deaths_) {
       if (rank == first_rank_ && history_.steps.size() >= step) {  // later if other deaths made it repeat a step
@@ -117,13 +117,13 @@ class trainee {
       }
     }
   }
-  void epoch(nn::epoch_result const& done) { history_.epoch(done); }
+  void epoch(nn::epoch_result const& result) { history_.epoch(result); }
 
   /// The loss and a hash of the weights of each step, then the test results.
   [[nodiscard]] std::vector<std::uint32_t> words() const {
     auto result = words_;
-    for (auto const& one : history_.epochs) {
-      result.push_back(std::bit_cast<std::uint32_t>(static_cast<float>(one.test_loss)));
+    for (auto const& epoch : history_.epochs) {
+      result.push_back(std::bit_cast<std::uint32_t>(static_cast<float>(epoch.test_loss)));
     }
     result.push_back(kept_own_ ? 1 : 0);
     return result;
@@ -131,13 +131,14 @@ class trainee {
 
  private:
   void make(rank_type rank, rank_type size) {
-    auto of = layers(what_.remembers);
+    auto network = layers(model_kind_.remembers);
     auto const& [training, test] = images();
-    if (what_.on_devices && first_rank_ % 2 == 1) {
-      model_.emplace(nn::detail::device::replica<models::host_math>(nn::device_model{std::move(of)}, training, test,
-                                                                    make_settings(), rank, size));
+    if (model_kind_.on_devices && first_rank_ % 2 == 1) {
+      model_.emplace(nn::detail::device::replica<models::host_math>(nn::device_model{std::move(network)}, training,
+                                                                    test, make_settings(), rank, size));
     } else {
-      model_.emplace(nn::model<float>(std::move(of), replica::attached), training, test, make_settings(), rank, size);
+      model_.emplace(nn::model<float>(std::move(network), replica::extra_scalars), training, test, make_settings(),
+                     rank, size);
     }
   }
   void note() {
@@ -150,7 +151,7 @@ class trainee {
     words_.push_back(static_cast<std::uint32_t>(hash >> 32));
   }
 
-  kind what_;
+  kind model_kind_;
   rank_type first_rank_;
   std::vector<death> deaths_;
   std::optional<replica> model_;
@@ -161,15 +162,15 @@ class trainee {
 
 /// The records of the surviving ranks.
 template <class Transport>
-std::vector<std::vector<std::uint32_t>> train(rank_type ranks, std::vector<death> const& deaths, kind what = {}) {
+std::vector<std::vector<std::uint32_t>> train(rank_type ranks, std::vector<death> const& deaths, kind model_kind = {}) {
   (void)images();  // loaded before ranks are made
   auto results = tutti::spawn<Transport>(ranks, [&](auto& world) {
     world.deadline(std::chrono::seconds(40));
-    trainee<Transport> one(world.rank(), world.size(), what, deaths);
-    nn::survive(
-        world, tutti::join_timeout, [&](auto& now) { one.train(now); },
-        [&](auto& smaller, tutti::error const&) { one.rejoin(smaller); });
-    return one.words();
+    trainee<Transport> local_trainee(world.rank(), world.size(), model_kind, deaths);
+    nn::train_elastic(
+        world, tutti::join_timeout, [&](auto& now) { local_trainee.train(now); },
+        [&](auto& smaller, tutti::error const&) { local_trainee.rejoin(smaller); });
+    return local_trainee.words();
   });
   std::vector<std::vector<std::uint32_t>> left;
   for (rank_type r = 0; r != ranks; ++r) {
@@ -187,8 +188,8 @@ constexpr std::size_t steps = 15;
 /// Checks that all survivors have equal records of every step, and have reached the end.
 void check_alike(std::vector<std::vector<std::uint32_t>> const& left, std::size_t ranks) {
   BOOST_REQUIRE(left.size() == ranks);
-  for (auto const& one : left) {
-    BOOST_TEST((one == left[0]));
+  for (auto const& words : left) {
+    BOOST_TEST((words == left[0]));
   }
   BOOST_TEST(left[0].size() == 3 * steps + 3 + 1);
   BOOST_TEST(left[0].back() == 1U);
@@ -200,11 +201,11 @@ float loss_of(std::vector<std::uint32_t> const& words, std::size_t step) {
 
 /// Checks that the survivors among 4 ranks finish a training after each of these sets of deaths.
 template <class Transport>
-void check_finished(std::vector<std::vector<death>> const& faults, kind what = {}) {
-  auto const whole = train<Transport>(4, {}, what);
+void check_finished(std::vector<std::vector<death>> const& faults, kind model_kind = {}) {
+  auto const whole = train<Transport>(4, {}, model_kind);
   check_alike(whole, 4);
   for (auto const& deaths : faults) {
-    auto const left = train<Transport>(4, deaths, what);
+    auto const left = train<Transport>(4, deaths, model_kind);
     check_alike(left, 4 - deaths.size());
     // Every image of every batch still counts, so losses equal those of a training without faults: up to rounding, and
     // bit for bit before the fault. The last step before it may be lost with the rank that died.

@@ -8,4 +8,4 @@
 #include <memory>
 
 /// A learner that computes on a card. In cuda.cpp, or in without_cuda.cpp.
-std::unique_ptr<tutti::nn::learner> learner_on_card(tutti::nn::device_model model, tutti::nn::settings const& settings);
+std::unique_ptr<tutti::nn::learner> learner_on_gpu(tutti::nn::device_model model, tutti::nn::settings const& settings);

@@ -41,11 +41,12 @@ class completion {
  public:
   constexpr completion() noexcept = default;
 
-  /// @param listener has `completed(T const* first)`, called when all gradients from `first` to the last are final,
+  /// @param listener has `on_completion(T const* first)`, called when all gradients from `first` to the last are final,
   /// and outlives this. It is called repeatedly, not always with a larger part.
   template <class Listener>
   constexpr explicit completion(Listener& listener) noexcept
-      : listener_(&listener), tell_([](void* at, T const* first) { static_cast<Listener*>(at)->completed(first); }) {}
+      : listener_(&listener),
+        tell_([](void* at, T const* first) { static_cast<Listener*>(at)->on_completion(first); }) {}
 
   /// Announces that all gradients from `first` to the last are final; without a listener does nothing.
   void operator()(T const* first) const {
@@ -61,13 +62,13 @@ class completion {
 
 /// The context of a batch: all that a model's layers know about it besides its values.
 template <class T>
-struct pass {
+struct batch_context {
   /// True in training. If false, dropout drops nothing and batch normalisation uses its running statistics.
   bool training = false;
-  std::uint64_t step = 0;        ///< index of the step in the training; random masks differ from step to step
-  std::size_t first_row = 0;     ///< index of the batch's first row in the batch of all ranks
-  rank_sum<T> sum = {};          ///< sum for statistics over the batch of all ranks
-  completion<T> completed = {};  ///< listener of backward
+  std::uint64_t step = 0;            ///< index of the step in the training; random masks differ from step to step
+  std::size_t first_row = 0;         ///< index of the batch's first row in the batch of all ranks
+  rank_sum<T> sum = {};              ///< sum for statistics over the batch of all ranks
+  completion<T> on_completion = {};  ///< listener of backward
 };
 
 }  // namespace tutti::nn

@@ -13,19 +13,19 @@
 
 /// An observer that ends its rank after the step that --die names, without a message to the others. For a server, a
 /// step is an update.
-class fate {
+class fault_injection {
  public:
-  fate(fault_options const& options, std::uint32_t rank, bool is_a_process) : is_a_process_(is_a_process) {
-    for (auto const& one : options.deaths) {
-      step_ = one.rank == rank ? one.step : step_;
+  fault_injection(fault_options const& options, std::uint32_t rank, bool is_a_process) : is_a_process_(is_a_process) {
+    for (auto const& death : options.deaths) {
+      step_ = death.rank == rank ? death.step : step_;
     }
   }
 
   void step(tutti::nn::step_result const&, tutti::nn::replica const&) const noexcept {}
-  void stepped(tutti::nn::replica const& model) const {
-    advanced(model.plan().steps_before(model.place().epoch) + model.place().batch);
+  void after_step(tutti::nn::replica const& model) const {
+    die_if_due(model.plan().steps_before(model.position().epoch) + model.position().batch);
   }
-  void advanced(std::uint64_t steps) const {
+  void die_if_due(std::uint64_t steps) const {
     if (step_ == 0 || steps < step_) {
       return;
     }

@@ -8,17 +8,17 @@ namespace tutti::inline v0_1_0::nn {
 
 /// Elastic training: when ranks fail, training continues among the survivors, again and again, down to one rank.
 ///
-/// `train(world)` is one rank's training, to its end. `rejoin(smaller, why)` is called on all survivors with their
+/// `train(world)` is one rank's training, to its end. `rejoin(smaller, cause)` is called on all survivors with their
 /// new world, and restores each rank's model as `latest_state` says.
 ///
 /// Collective. Cost without faults: that of a failure_detector.
 /// @throws error if the ranks disagree about what they do, which no shrink repairs; errors of
 /// `failure_detector::shrink`; other exceptions of train
 template <class Communicator, class Train, class Rejoin>
-void survive(Communicator& world, duration patience, Train&& train, Rejoin&& rejoin) {
+void train_elastic(Communicator& world, duration patience, Train&& train, Rejoin&& rejoin) {
   failure_detector detector(world, patience);
-  error why(failure::none, {});
-  auto const ends = [&](auto&& part) {
+  error cause(failure::none, {});
+  auto const run_to_end = [&](auto&& part) {
     try {
       part();
       return true;
@@ -26,15 +26,15 @@ void survive(Communicator& world, duration patience, Train&& train, Rejoin&& rej
       if (e.kind() == failure::mismatch || e.kind() == failure::protocol) {
         throw;
       }
-      why = e;
+      cause = e;
       return false;
     }
   };
-  bool done = ends([&] { train(world); });
-  while (!done) {
+  bool has_ended = run_to_end([&] { train(world); });
+  while (!has_ended) {
     auto smaller = detector.shrink();
-    done = ends([&] {
-      rejoin(smaller, why);
+    has_ended = run_to_end([&] {
+      rejoin(smaller, cause);
       train(smaller);
     });
   }
