@@ -23,9 +23,9 @@ class fate {
 
   void step(tutti::nn::step_result const&, tutti::nn::replica const&) const noexcept {}
   void stepped(tutti::nn::replica const& model) const {
-    advanced(model.plan().steps_before(model.place().epoch) + model.place().batch);
+    on_advance(model.plan().steps_before(model.place().epoch) + model.place().batch);
   }
-  void advanced(std::uint64_t steps) const {
+  void on_advance(std::uint64_t steps) const {
     if (step_ == 0 || steps < step_) {
       return;
     }

@@ -376,7 +376,7 @@ class summing_options {
 /// Options of checkpoints, and of resuming from them.
 void add_checkpoint_options(CLI::App& app, tutti::nn::checkpoint_options& o) {
   auto* const folder = app.add_option("--checkpoint", o.folder, "Keep checkpoints in this folder, after each epoch");
-  app.add_option("--checkpoint-every", o.every, "Instead: after this many steps each, and after the last")
+  app.add_option("--checkpoint-every", o.interval, "Instead: after this many steps each, and after the last")
       ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000'000}))
       ->needs(folder)
       ->default_str("");
@@ -384,7 +384,7 @@ void add_checkpoint_options(CLI::App& app, tutti::nn::checkpoint_options& o) {
       ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}))
       ->needs(folder);
   app.add_flag(
-         "--sharded-checkpoints", o.sharded,
+         "--sharded-checkpoints", o.is_sharded,
          "Each rank writes its part, into a folder that all hosts see; or else rank 0 writes all. Always so where "
          "ranks have weights of their own, or gradients that they owe")
       ->needs(folder)
@@ -522,7 +522,7 @@ class speed_reader {
         if (std::exchange(drawn, true)) {
           throw CLI::ValidationError("--slow", "takes random:FACTOR once");
         }
-        to_.most_at_random = one.factor;
+        to_.max_random_factor = one.factor;
         continue;
       }
       expect_once("--slow", to_.slow, one.rank);
@@ -701,8 +701,8 @@ void check_combinations(options const& o) {
       throw CLI::ValidationError(option, "goes with every --strategy but parameter_server");
     }
   };
-  without_servers(o.checkpoints.every != 0, "--checkpoint-every");
-  without_servers(o.checkpoints.sharded, "--sharded-checkpoints");
+  without_servers(o.checkpoints.interval != 0, "--checkpoint-every");
+  without_servers(o.checkpoints.is_sharded, "--sharded-checkpoints");
   bool const by_group = o.transport == "udp_multicast";
   if ((o.transport == "fpga_nic" || by_group) != (o.topology == "in_network")) {
     throw CLI::ValidationError(
@@ -763,7 +763,7 @@ tutti::nn::simulated_speed speeds::of(std::uint32_t rank, double images) const {
   auto const found = std::ranges::find(slow, rank, &slow_rank::rank);
   return {.factor = found == slow.end() ? 1 : found->factor,
           .seconds_per_image = images_a_second > 0 ? 1 / images_a_second : seconds / images,
-          .most_at_random = most_at_random};
+          .max_random_factor = max_random_factor};
 }
 
 bool gpu_options::has(std::uint32_t rank) const {

@@ -78,10 +78,10 @@ struct speeds {
   };
 
   std::vector<slow_rank> slow;
-  double most_at_random = 1;   ///< upper bound of the factor drawn for each gradient of any rank
-  double seconds = 0;          ///< simulated time of a step; 0: it is computed
-  double images_a_second = 0;  ///< simulated speed, instead of `seconds`
-  std::size_t side = 0;        ///< rows and columns of simulated images, for large models
+  double max_random_factor = 1;  ///< upper bound of the factor drawn for each gradient of any rank
+  double seconds = 0;            ///< simulated time of a step; 0: it is computed
+  double images_a_second = 0;    ///< simulated speed, instead of `seconds`
+  std::size_t side = 0;          ///< rows and columns of simulated images, for large models
 
   [[nodiscard]] bool pretended() const noexcept { return seconds > 0 || images_a_second > 0; }
   /// @param images number of images of a rank in a step

@@ -37,21 +37,23 @@ void show(ps::summary const& all, ps::roles const& roles, std::vector<std::strin
   std::printf("\n     busy     waited    steps       sent   received\n");
   for (std::size_t r = 0; r != all.ranks.size(); ++r) {
     auto const& one = all.ranks[r];
-    if (std::ranges::any_of(all.lost, [&](auto const& gone) { return roles.rank_of_worker(gone.worker) == r; })) {
+    if (std::ranges::any_of(all.lost_workers,
+                            [&](auto const& gone) { return roles.rank_of_worker(gone.worker) == r; })) {
       std::printf("      -           - %8llu          -          -  %s, %s, lost\n",
                   static_cast<unsigned long long>(one.steps), roles.name(static_cast<tutti::rank_type>(r)).c_str(),
                   names[r].c_str());
       continue;
     }
-    std::printf("%7.2f s  %7.2f s %8llu %6.1f MiB %6.1f MiB  %s, %s\n", one.busy, one.waited,
-                static_cast<unsigned long long>(one.steps), static_cast<double>(one.moved.bytes_sent) / (1 << 20),
-                static_cast<double>(one.moved.bytes_received) / (1 << 20),
+    std::printf("%7.2f s  %7.2f s %8llu %6.1f MiB %6.1f MiB  %s, %s\n", one.busy_seconds, one.waiting_seconds,
+                static_cast<unsigned long long>(one.steps),
+                static_cast<double>(one.communication.bytes_sent) / (1 << 20),
+                static_cast<double>(one.communication.bytes_received) / (1 << 20),
                 roles.name(static_cast<tutti::rank_type>(r)).c_str(), names[r].c_str());
   }
   show_histogram("clocks ahead of the slowest when weights were read", all.lead());
-  show_histogram("updates that a gradient had not seen when it was pushed", all.missed());
-  for (auto const& one : all.lost) {
-    std::printf("lost: worker %u: %s\n", one.worker, one.why.c_str());
+  show_histogram("updates that a gradient had not seen when it was pushed", all.missed_updates());
+  for (auto const& one : all.lost_workers) {
+    std::printf("lost: worker %u: %s\n", one.worker, one.reason.c_str());
   }
   std::fflush(stdout);
 }

@@ -231,7 +231,7 @@ nn::fingerprint session::fingerprint() const {
   return result;
 }
 
-void session::resume(nn::resumed_from const& from) {
+void session::resume(nn::resume_position const& from) {
   before_ = std::max(history_.steps.empty() ? 0.0 : history_.steps.back().seconds,
                      history_.epochs.empty() ? 0.0 : history_.epochs.back().seconds);
   resumed_ = before_;
@@ -362,8 +362,8 @@ void session::introduce() const {
   for (auto const& one : options.speeds.slow) {
     std::printf("slow   rank %u takes %g times as long\n", one.rank, one.factor);
   }
-  if (options.speeds.most_at_random > 1) {
-    std::printf("slow   each gradient takes 1 to %g times as long, at random\n", options.speeds.most_at_random);
+  if (options.speeds.max_random_factor > 1) {
+    std::printf("slow   each gradient takes 1 to %g times as long, at random\n", options.speeds.max_random_factor);
   }
   if (options.strategy.replicas_differ()) {
     std::printf("loss   of a step is rank 0's where it is not that of all\n");
@@ -523,7 +523,7 @@ void session::finish(std::vector<std::optional<rank_traffic>> traffic) const {
                      {"gpu", gpu_ranks(cards_)},
                      {"gpu_precision", nn::name(options.gpus.numbers)},
                      {"slow", slow_ranks(options)},
-                     {"slow_at_random", options.speeds.most_at_random},
+                     {"slow_at_random", options.speeds.max_random_factor},
                      {"pretended_s_per_image", speed_.seconds_per_image},
                      {"members", names_}};
     report.update(nn::to_json(settings_, history_));

@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE(top_k_sends_the_largest_and_as_many_as_it_says) {
       auto const all = numbers(n, 3);
       debt.add(all);
       words message;
-      sparse::encode(selection.choose(debt.owed(), 0), debt, message);
+      sparse::encode(selection.choose(debt.residual(), 0), debt, message);
       std::size_t const k = selection.count(n, 0);
       BOOST_TEST(message.size() == sparse::words(k, n));
       auto const sent = decoded(message, n);
@@ -176,7 +176,7 @@ BOOST_AUTO_TEST_CASE(top_k_sends_the_largest_and_as_many_as_it_says) {
       std::size_t count = 0;
       for (std::size_t i = 0; i != n; ++i) {
         count += sent[i] != 0 ? 1U : 0U;
-        wrong += sent[i] + debt.owed()[i] == all[i] && (sent[i] == 0 || debt.owed()[i] == 0) ? 0U : 1U;
+        wrong += sent[i] + debt.residual()[i] == all[i] && (sent[i] == 0 || debt.residual()[i] == 0) ? 0U : 1U;
       }
       BOOST_TEST(wrong == 0U);
       BOOST_TEST(count <= k);
@@ -191,11 +191,11 @@ BOOST_AUTO_TEST_CASE(top_k_never_keeps_back_what_is_no_number) {
   nn::feedback debt;
   debt.add(all);
   words message;
-  sparse::encode(nn::top_k(0.002).choose(debt.owed(), 0), debt, message);
+  sparse::encode(nn::top_k(0.002).choose(debt.residual(), 0), debt, message);
   auto const sent = decoded(message, all.size());
   BOOST_TEST(std::isnan(sent[500]));
   BOOST_TEST(sent[501] == -limits::infinity());
-  BOOST_TEST(debt.owed()[500] == 0);
+  BOOST_TEST(debt.residual()[500] == 0);
 }
 
 BOOST_AUTO_TEST_CASE(the_share_falls_from_a_quarter_by_the_same_factor) {
@@ -213,14 +213,14 @@ BOOST_AUTO_TEST_CASE(a_threshold_sends_what_reaches_it) {
   nn::feedback debt;
   debt.add(all);
   words message;
-  sparse::encode(nn::threshold(0.25F).choose(debt.owed(), 0), debt, message);
+  sparse::encode(nn::threshold(0.25F).choose(debt.residual(), 0), debt, message);
   auto const sent = decoded(message, all.size());
   BOOST_TEST((sent[0] == 0.5F && sent[1] == -0.25F && sent[2] == 0 && std::isnan(sent[4]) && sent[5] == 0.25F));
-  BOOST_TEST(debt.owed()[2] == 0.2499F);
+  BOOST_TEST(debt.residual()[2] == 0.2499F);
   std::vector<float> const none(50, 0.1F);
   nn::feedback small;
   small.add(none);
-  sparse::encode(nn::threshold(0.25F).choose(small.owed(), 0), small, message);
+  sparse::encode(nn::threshold(0.25F).choose(small.residual(), 0), small, message);
   BOOST_TEST(message == words{0}, boost::test_tools::per_element());
 }
 
@@ -258,10 +258,10 @@ BOOST_AUTO_TEST_CASE(a_corrected_momentum_goes_on_where_a_number_is_sent_unless_
       debt.add(std::vector<float>{step == 0 ? 1.0F : 0.0F});
       moved += std::pow(double{momentum}, step);
     }
-    BOOST_TEST(double{debt.owed()[0]} == moved);
+    BOOST_TEST(double{debt.residual()[0]} == moved);
     debt.settle(0);
     debt.add(std::vector<float>{0.0F});
-    BOOST_TEST(double{debt.owed()[0]} == (masking ? 0 : std::pow(double{momentum}, 10)));
+    BOOST_TEST(double{debt.residual()[0]} == (masking ? 0 : std::pow(double{momentum}, 10)));
   }
 }
 

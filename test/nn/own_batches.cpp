@@ -51,11 +51,11 @@ BOOST_AUTO_TEST_CASE(every_sample_is_in_one_part_of_one_batch_of_an_epoch) {
             own.start(1, plan.size(0));
             BOOST_REQUIRE(own.batches() == sizes.size());
             for (std::size_t b = 0; b != sizes.size(); ++b) {
-              BOOST_REQUIRE(own.before(b) == sizes[b]);
-              BOOST_REQUIRE(own.own(b).size() <= own.most(plan));
-              BOOST_REQUIRE((!own.all_ranks_always(plan) || !own.own(b).empty()));
-              sizes[b] += own.own(b).size();
-              found.insert(own.own(b).begin(), own.own(b).end());
+              BOOST_REQUIRE(own.offset(b) == sizes[b]);
+              BOOST_REQUIRE(own.part(b).size() <= own.max_part_size(plan));
+              BOOST_REQUIRE((!own.all_ranks_always(plan) || !own.part(b).empty()));
+              sizes[b] += own.part(b).size();
+              found.insert(own.part(b).begin(), own.part(b).end());
               BOOST_REQUIRE((r + 1 != ranks || own.size(b) == sizes[b]));
             }
           }
@@ -75,17 +75,17 @@ BOOST_AUTO_TEST_CASE(images_of_its_own_stay_a_ranks_own_in_another_order) {
     settings.images = kind;
     nn::detail::own_batches own(labels, settings, 1, 3);
     own.start(0, 200);
-    std::vector const first(own.own(0).begin(), own.own(0).end());
+    std::vector const first(own.part(0).begin(), own.part(0).end());
     own.start(1, 200);
-    std::vector const second(own.own(0).begin(), own.own(0).end());
+    std::vector const second(own.part(0).begin(), own.part(0).end());
     BOOST_TEST(bool(first != second));
     BOOST_TEST(bool(std::set(first.begin(), first.end()) == std::set(second.begin(), second.end())));
     own.start(0, 200);
-    BOOST_TEST(std::ranges::equal(own.own(0), first));
+    BOOST_TEST(std::ranges::equal(own.part(0), first));
     settings.seed = 2;
     nn::detail::own_batches other(labels, settings, 1, 3);
     other.start(0, 200);
-    BOOST_TEST(bool(std::set(first.begin(), first.end()) != std::set(other.own(0).begin(), other.own(0).end())));
+    BOOST_TEST(bool(std::set(first.begin(), first.end()) != std::set(other.part(0).begin(), other.part(0).end())));
   }
 }
 

@@ -25,12 +25,12 @@ TUTTI_DECL replica::replica(std::unique_ptr<learner> computes, dataset const& tr
       size_(size),
       plan_(settings, training.size()),
       batches_(training.labels, settings, rank, size),
-      shard_(batches_.most(plan_)),
+      shard_(batches_.max_part_size(plan_)),
       piece_(settings.micro_batch == 0 || !learner_->reads_images() ? shard_
                                                                     : (std::min)(settings.micro_batch, shard_)),
       training_(image_source(training, numbers_for(training), settings.augmentation, settings.seed),
                 learner_->reads_images() ? piece_ : 1,
-                settings.prefetch ? detail::loading::ahead : detail::loading::when_asked),
+                settings.prefetch ? detail::loading_time::ahead : detail::loading_time::when_asked),
       test_(image_source(test, numbers_for(training)),
             !learner_->reads_images()   ? 1
             : settings.micro_batch == 0 ? 256
@@ -79,7 +79,7 @@ TUTTI_DECL void replica::set_rank(rank_type rank, rank_type size) {
   rank_ = rank;
   size_ = size;
   batches_.set_rank(rank, size);
-  if (piece_ == shard_ && batches_.most(plan_) > shard_) {
+  if (piece_ == shard_ && batches_.max_part_size(plan_) > shard_) {
     learner_->expect_pieces();
   }
 }
@@ -107,7 +107,7 @@ TUTTI_DECL std::span<float> replica::gradient(std::size_t b, gradient_listener& 
   for (std::size_t done = 0; done != samples;) {
     auto const chosen = piece(b, done);
     auto const images = load(chosen);
-    std::size_t const before = batches_.before(b) + done;
+    std::size_t const before = batches_.offset(b) + done;
     done += chosen.size();
     prepare(b, done);
     learner_->gradient(images, {true, first_step_ + b, before, sum_}, scale, done == samples, listener);

@@ -44,7 +44,7 @@ class sparse_sum {
     clip_(gradients, world_.size());
     detail::sparse_message::encode(selection_.choose(debt_.add(gradients), step_++), debt_, message_);
     std::uint64_t words = message_.size();
-    if constexpr (!Selection::as_many_on_all_ranks) {
+    if constexpr (!Selection::sends_equal_counts) {
       longest_(std::span(&words, 1));
     }
     all_.resize(words * world_.size());
@@ -70,7 +70,7 @@ class sparse_sum {
   /// The momentum that is applied before gradients are summed; 0 without.
   [[nodiscard]] float momentum() const noexcept { return debt_.momentum(); }
   /// The error feedback: the gradients that this rank has not sent yet.
-  [[nodiscard]] std::span<float const> owed() const noexcept { return debt_.owed(); }
+  [[nodiscard]] std::span<float const> owed() const noexcept { return debt_.residual(); }
 
  private:
   Communicator world_;
