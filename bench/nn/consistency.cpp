@@ -128,7 +128,7 @@ void train(World& world, job const& work, nn::data_pair const& data, std::vector
   if (work.by_servers()) {
     ps::clock_value const most = work.how == "servers_sync"    ? 0
                                  : work.how == "servers_stale" ? staleness
-                                                               : ps::consistency::unbounded;
+                                                               : ps::consistency::no_bound;
     auto const pace = [&](tutti::rank_type me, tutti::duration) { observer.compute(me); };
     (void)ps::train(world, ps::roles(world.size(), servers), model, {.staleness = most}, {}, pace, observer);
     return;

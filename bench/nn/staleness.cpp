@@ -99,7 +99,7 @@ void print(row& one) {
   std::ranges::sort(one.runs, {}, &result::seconds);
   auto const& middle = one.runs[one.runs.size() / 2];
   std::printf("%7.1f  %9s  %7.3f s (%.3f to %.3f)   %zu, %zu, %zu\n", one.factor,
-              one.staleness == ps::consistency::unbounded ? "unbounded" : std::to_string(one.staleness).c_str(),
+              one.staleness == ps::consistency::no_bound ? "unbounded" : std::to_string(one.staleness).c_str(),
               middle.seconds, one.runs.front().seconds, one.runs.back().seconds, middle.steps[0], middle.steps[1],
               middle.steps[2]);
 }
@@ -118,7 +118,7 @@ int main(int argc, char** argv) {
     nn::set_threads(1);
     std::printf("slow by  staleness   to %.0f %%   steps of the workers\n", 100 * target);
     for (double const slow : {1.0, factor}) {
-      for (ps::clock_value const staleness : {ps::clock_value{0}, ps::clock_value{3}, ps::consistency::unbounded}) {
+      for (ps::clock_value const staleness : {ps::clock_value{0}, ps::clock_value{3}, ps::consistency::no_bound}) {
         row one{slow, staleness};
         for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
           one.runs.push_back(measure(data, one, seed));

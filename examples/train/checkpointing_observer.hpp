@@ -20,12 +20,12 @@ class checkpointing_observer {
                          tutti::nn::checkpoint_options options, bool again) {
     if (!options.folder.empty()) {
       saver_.emplace(world, session.model(), strategy, session.history(), session.fingerprint(), std::move(options),
-                     again ? tutti::nn::checkpoint_start::going_on : tutti::nn::checkpoint_start::beginning);
+                     again ? tutti::nn::checkpoint_start::continuation : tutti::nn::checkpoint_start::beginning);
       for (auto const& note : saver_->notes()) {
         std::fprintf(stderr, "train: %s; the checkpoint before it is used\n", note.c_str());
       }
-      if (saver_->resumed()) {
-        session.resume(*saver_->resumed());
+      if (saver_->resumed_position()) {
+        session.resume(*saver_->resumed_position());
       }
     }
   }

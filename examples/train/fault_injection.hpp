@@ -23,9 +23,9 @@ class fault_injection {
 
   void step(tutti::nn::step_result const&, tutti::nn::replica const&) const noexcept {}
   void after_step(tutti::nn::replica const& model) const {
-    die_if_due(model.plan().steps_before(model.position().epoch) + model.position().batch);
+    on_advance(model.plan().steps_before(model.position().epoch) + model.position().batch);
   }
-  void die_if_due(std::uint64_t steps) const {
+  void on_advance(std::uint64_t steps) const {
     if (step_ == 0 || steps < step_) {
       return;
     }

@@ -371,7 +371,7 @@ class summing_options {
 /// Options of checkpoints, and of resuming from them.
 void add_checkpoint_options(CLI::App& app, tutti::nn::checkpoint_options& o) {
   auto* const folder = app.add_option("--checkpoint", o.folder, "Keep checkpoints in this folder, after each epoch");
-  app.add_option("--checkpoint-every", o.every, "Instead: after this many steps each, and after the last")
+  app.add_option("--checkpoint-every", o.interval, "Instead: after this many steps each, and after the last")
       ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000'000}))
       ->needs(folder)
       ->default_str("");
@@ -379,7 +379,7 @@ void add_checkpoint_options(CLI::App& app, tutti::nn::checkpoint_options& o) {
       ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}))
       ->needs(folder);
   app.add_flag(
-         "--sharded-checkpoints", o.sharded,
+         "--sharded-checkpoints", o.is_sharded,
          "Each rank writes its part, into a folder that all hosts see; or else rank 0 writes all. Always so where "
          "ranks have weights of their own, or gradients that they owe")
       ->needs(folder)
@@ -697,8 +697,8 @@ void check_combinations(options const& o) {
       throw CLI::ValidationError(option, "cannot be used with --strategy parameter_server");
     }
   };
-  without_servers(o.checkpoints.every != 0, "--checkpoint-every");
-  without_servers(o.checkpoints.sharded, "--sharded-checkpoints");
+  without_servers(o.checkpoints.interval != 0, "--checkpoint-every");
+  without_servers(o.checkpoints.is_sharded, "--sharded-checkpoints");
   bool const by_group = o.transport == "udp_multicast";
   if ((o.transport == "fpga_nic" || by_group) != (o.topology == "in_network")) {
     throw CLI::ValidationError("--topology",
@@ -756,7 +756,7 @@ tutti::nn::simulated_speed speeds::speed_of(std::uint32_t rank, double images) c
   auto const entry = std::ranges::find(slow, rank, &slow_rank::rank);
   return {.factor = entry == slow.end() ? 1 : entry->factor,
           .seconds_per_image = images_a_second > 0 ? 1 / images_a_second : seconds / images,
-          .most_at_random = max_random_factor};
+          .max_random_factor = max_random_factor};
 }
 
 bool gpu_options::has(std::uint32_t rank) const {

@@ -37,23 +37,23 @@ void show(ps::summary const& sum, ps::roles const& roles, std::vector<std::strin
   std::printf("\n     busy     waited    steps       sent   received\n");
   for (std::size_t r = 0; r != sum.ranks.size(); ++r) {
     auto const& rank_summary = sum.ranks[r];
-    if (std::ranges::any_of(sum.lost,
+    if (std::ranges::any_of(sum.lost_workers,
                             [&](auto const& lost_worker) { return roles.rank_of_worker(lost_worker.worker) == r; })) {
       std::printf("      -           - %8llu          -          -  %s, %s, lost\n",
                   static_cast<unsigned long long>(rank_summary.steps),
                   roles.name(static_cast<tutti::rank_type>(r)).c_str(), names[r].c_str());
       continue;
     }
-    std::printf("%7.2f s  %7.2f s %8llu %6.1f MiB %6.1f MiB  %s, %s\n", rank_summary.busy, rank_summary.waited,
-                static_cast<unsigned long long>(rank_summary.steps),
-                static_cast<double>(rank_summary.moved.bytes_sent) / (1 << 20),
-                static_cast<double>(rank_summary.moved.bytes_received) / (1 << 20),
+    std::printf("%7.2f s  %7.2f s %8llu %6.1f MiB %6.1f MiB  %s, %s\n", rank_summary.busy_seconds,
+                rank_summary.waiting_seconds, static_cast<unsigned long long>(rank_summary.steps),
+                static_cast<double>(rank_summary.communication.bytes_sent) / (1 << 20),
+                static_cast<double>(rank_summary.communication.bytes_received) / (1 << 20),
                 roles.name(static_cast<tutti::rank_type>(r)).c_str(), names[r].c_str());
   }
   show_histogram("clocks ahead of the slowest when weights were read", sum.lead());
-  show_histogram("updates that a gradient had not seen when it was pushed", sum.missed());
-  for (auto const& lost_worker : sum.lost) {
-    std::printf("lost: worker %u: %s\n", lost_worker.worker, lost_worker.why.c_str());
+  show_histogram("updates that a gradient had not seen when it was pushed", sum.missed_updates());
+  for (auto const& lost_worker : sum.lost_workers) {
+    std::printf("lost: worker %u: %s\n", lost_worker.worker, lost_worker.reason.c_str());
   }
   std::fflush(stdout);
 }

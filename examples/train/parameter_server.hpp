@@ -43,8 +43,8 @@ class server_saving {
       for (auto const& note : saver_->notes()) {
         std::fprintf(stderr, "train: %s; the checkpoint before it is used\n", note.c_str());
       }
-      if (saver_->resumed()) {
-        session.resume(*saver_->resumed());
+      if (saver_->resumed_position()) {
+        session.resume(*saver_->resumed_position());
       }
     }
   }
@@ -52,8 +52,8 @@ class server_saving {
   [[nodiscard]] bool keeps() const noexcept { return saver_.has_value(); }
   void step(tutti::nn::step_result const&, tutti::nn::replica const&) const noexcept {}
   void epoch(tutti::nn::epoch_result const&) const noexcept {}
-  void at_rest(tutti::nn::replica& model) {
-    saver_->at_rest(model);
+  void on_pause(tutti::nn::replica& model) {
+    saver_->on_pause(model);
     if (!saver_->problem().empty()) {
       std::fprintf(stderr, "train: after epoch %zu a checkpoint was left out: %s\n", model.position().epoch,
                    saver_->problem().c_str());
@@ -125,12 +125,13 @@ int train_with_servers(Communicator& world, job const& work, std::vector<std::st
                 ps::regulariser{strategy.l1}, ps::simulated_pace(session.speed().factor), session, saver, injection);
   std::vector<std::optional<rank_traffic>> traffic;
   for (auto const& rank_sum : sum.ranks) {
-    traffic.push_back(rank_traffic{static_cast<double>(rank_sum.moved.bytes_sent),
-                                   static_cast<double>(rank_sum.moved.bytes_received), rank_sum.busy, rank_sum.waited});
+    traffic.push_back(rank_traffic{static_cast<double>(rank_sum.communication.bytes_sent),
+                                   static_cast<double>(rank_sum.communication.bytes_received), rank_sum.busy_seconds,
+                                   rank_sum.waiting_seconds});
   }
-  for (std::size_t i = 0; i != sum.lost.size(); ++i) {
-    traffic[roles.rank_of_worker(sum.lost[i].worker)].reset();
-    session.fault(sum.lost[i].seconds, world.size() - i, world.size() - i - 1);
+  for (std::size_t i = 0; i != sum.lost_workers.size(); ++i) {
+    traffic[roles.rank_of_worker(sum.lost_workers[i].worker)].reset();
+    session.fault(sum.lost_workers[i].seconds, world.size() - i, world.size() - i - 1);
   }
   if (session.meter() != nullptr) {
     keep_usage(world, roles, session);

@@ -236,7 +236,7 @@ nn::fingerprint session::fingerprint() const {
   return result;
 }
 
-void session::resume(nn::resumed_from const& start) {
+void session::resume(nn::resume_position const& start) {
   earlier_seconds_ = std::max(history_.steps.empty() ? 0.0 : history_.steps.back().seconds,
                               history_.epochs.empty() ? 0.0 : history_.epochs.back().seconds);
   start_seconds_ = earlier_seconds_;

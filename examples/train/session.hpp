@@ -50,7 +50,7 @@ class session {
   [[nodiscard]] tutti::nn::fingerprint fingerprint() const;
 
   /// Continues from the state that model and history now hold.
-  void resume(tutti::nn::resumed_from const& start);
+  void resume(tutti::nn::resume_position const& start);
   /// Continues as a rank of a smaller world.
   void shrink(tutti::nn::training_state const& start, tutti::rank_type rank, std::vector<std::string> names,
               std::vector<gpu_index> gpu_indices, std::string const& cause);

@@ -21,7 +21,7 @@ nn::dataset const& images() {
   return set;
 }
 
-nn::detail::batch_loader loader(nn::detail::loading mode) {
+nn::detail::batch_loader loader(nn::detail::loading_time mode) {
   return {nn::image_source(images(), nn::to_unit_interval(1), nn::crop_and_flip{}, 3), 16, mode};
 }
 
@@ -33,8 +33,8 @@ bool equal(nn::image_batch const& a, nn::image_batch const& b) {
 
 BOOST_AUTO_TEST_CASE(what_was_prepared_and_what_was_not_are_the_same) {
   nn::sampler order(images().size(), 16, 1);  // declared first: the thread reads it to the end
-  auto plain_loader = loader(nn::detail::loading::when_asked);
-  auto threaded_loader = loader(nn::detail::loading::ahead);
+  auto plain_loader = loader(nn::detail::loading_time::when_asked);
+  auto threaded_loader = loader(nn::detail::loading_time::ahead);
   nn::random_sequence random(1);
   for (std::uint64_t epoch = 0; epoch != 30; ++epoch) {
     threaded_loader.settle();  // keeps the thread from reading an order that changes
@@ -64,8 +64,8 @@ BOOST_AUTO_TEST_CASE(what_was_prepared_and_what_was_not_are_the_same) {
 }
 
 BOOST_AUTO_TEST_CASE(a_batch_stays_while_the_next_is_made) {
-  auto threaded_loader = loader(nn::detail::loading::ahead);
-  auto plain_loader = loader(nn::detail::loading::when_asked);
+  auto threaded_loader = loader(nn::detail::loading_time::ahead);
+  auto plain_loader = loader(nn::detail::loading_time::when_asked);
   std::array<std::uint32_t, 2> const first{1, 2};
   std::array<std::uint32_t, 2> const second{3, 4};
   auto const batch = threaded_loader.load(first, 0);
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(a_batch_stays_while_the_next_is_made) {
 BOOST_AUTO_TEST_CASE(what_the_thread_throws_reaches_the_caller) {
   std::array<std::uint32_t, 1> const wrong{100};
   std::array<std::uint32_t, 1> const right{99};
-  auto threaded_loader = loader(nn::detail::loading::ahead);
+  auto threaded_loader = loader(nn::detail::loading_time::ahead);
   threaded_loader.prepare(wrong, 0);
   BOOST_CHECK_THROW((void)threaded_loader.load(wrong, 0), tutti::precondition_error);
   threaded_loader.prepare(right, 0);  // the thread still works
@@ -89,16 +89,16 @@ BOOST_AUTO_TEST_CASE(what_the_thread_throws_reaches_the_caller) {
 
 BOOST_AUTO_TEST_CASE(a_loader_moves_with_what_it_prepared) {
   std::array<std::uint32_t, 2> const samples{1, 2};
-  std::optional threaded_loader(loader(nn::detail::loading::ahead));
+  std::optional threaded_loader(loader(nn::detail::loading_time::ahead));
   threaded_loader->prepare(samples, 0);
   auto target = std::move(*threaded_loader);
   threaded_loader.reset();
-  BOOST_TEST(equal(target.load(samples, 0), loader(nn::detail::loading::when_asked).load(samples, 0)));
+  BOOST_TEST(equal(target.load(samples, 0), loader(nn::detail::loading_time::when_asked).load(samples, 0)));
 }
 
 BOOST_AUTO_TEST_CASE(loading_does_not_allocate) {
   nn::sampler order(images().size(), 16, 1);
-  for (auto const mode : {nn::detail::loading::when_asked, nn::detail::loading::ahead}) {
+  for (auto const mode : {nn::detail::loading_time::when_asked, nn::detail::loading_time::ahead}) {
     auto tested_loader = loader(mode);
     long allocations_before = 0;
     for (std::uint64_t epoch = 0; epoch != 4; ++epoch) {

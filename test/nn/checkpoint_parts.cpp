@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(a_history_travels_with_every_number) {
   BOOST_TEST(back.faults[0].ranks_before == 5U);
   BOOST_TEST(back.faults[0].ranks == 3U);
   BOOST_TEST(nn::encode(back) == bytes);
-  BOOST_TEST(bytes.size() == nn::most_history_bytes(1, 1, 2, 1));
+  BOOST_TEST(bytes.size() == nn::max_history_bytes(1, 1, 2, 1));
   for (std::size_t less = 0; less != bytes.size(); ++less) {
     BOOST_TEST(!nn::decode(std::string_view(bytes).substr(0, less), back));
   }

@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE(top_k_sends_the_largest_and_as_many_as_it_says) {
       auto const gradients = numbers(n, 3);
       debt.add(gradients);
       words message;
-      sparse::encode(selection.choose(debt.owed(), 0), debt, message);
+      sparse::encode(selection.choose(debt.residual(), 0), debt, message);
       std::size_t const k = selection.count(n, 0);
       BOOST_TEST(message.size() == sparse::words(k, n));
       auto const message_values = decode(message, n);
@@ -176,7 +176,8 @@ BOOST_AUTO_TEST_CASE(top_k_sends_the_largest_and_as_many_as_it_says) {
       std::size_t count = 0;
       for (std::size_t i = 0; i != n; ++i) {
         count += message_values[i] != 0 ? 1U : 0U;
-        wrong += message_values[i] + debt.owed()[i] == gradients[i] && (message_values[i] == 0 || debt.owed()[i] == 0)
+        wrong += message_values[i] + debt.residual()[i] == gradients[i] &&
+                         (message_values[i] == 0 || debt.residual()[i] == 0)
                      ? 0U
                      : 1U;
       }
@@ -193,11 +194,11 @@ BOOST_AUTO_TEST_CASE(top_k_never_keeps_back_what_is_no_number) {
   nn::feedback debt;
   debt.add(gradients);
   words message;
-  sparse::encode(nn::top_k(0.002).choose(debt.owed(), 0), debt, message);
+  sparse::encode(nn::top_k(0.002).choose(debt.residual(), 0), debt, message);
   auto const message_values = decode(message, gradients.size());
   BOOST_TEST(std::isnan(message_values[500]));
   BOOST_TEST(message_values[501] == -limits::infinity());
-  BOOST_TEST(debt.owed()[500] == 0);
+  BOOST_TEST(debt.residual()[500] == 0);
 }
 
 BOOST_AUTO_TEST_CASE(the_share_falls_from_a_quarter_by_the_same_factor) {
@@ -215,15 +216,15 @@ BOOST_AUTO_TEST_CASE(a_threshold_sends_what_reaches_it) {
   nn::feedback debt;
   debt.add(gradients);
   words message;
-  sparse::encode(nn::threshold(0.25F).choose(debt.owed(), 0), debt, message);
+  sparse::encode(nn::threshold(0.25F).choose(debt.residual(), 0), debt, message);
   auto const message_values = decode(message, gradients.size());
   BOOST_TEST((message_values[0] == 0.5F && message_values[1] == -0.25F && message_values[2] == 0 &&
               std::isnan(message_values[4]) && message_values[5] == 0.25F));
-  BOOST_TEST(debt.owed()[2] == 0.2499F);
+  BOOST_TEST(debt.residual()[2] == 0.2499F);
   std::vector<float> const small_gradients(50, 0.1F);
   nn::feedback small;
   small.add(small_gradients);
-  sparse::encode(nn::threshold(0.25F).choose(small.owed(), 0), small, message);
+  sparse::encode(nn::threshold(0.25F).choose(small.residual(), 0), small, message);
   BOOST_TEST(message == words{0}, boost::test_tools::per_element());
 }
 
@@ -261,10 +262,10 @@ BOOST_AUTO_TEST_CASE(a_corrected_momentum_goes_on_where_a_number_is_sent_unless_
       debt.add(std::vector<float>{step == 0 ? 1.0F : 0.0F});
       momentum_sum += std::pow(double{momentum}, step);
     }
-    BOOST_TEST(double{debt.owed()[0]} == momentum_sum);
+    BOOST_TEST(double{debt.residual()[0]} == momentum_sum);
     debt.settle(0);
     debt.add(std::vector<float>{0.0F});
-    BOOST_TEST(double{debt.owed()[0]} == (masking ? 0 : std::pow(double{momentum}, 10)));
+    BOOST_TEST(double{debt.residual()[0]} == (masking ? 0 : std::pow(double{momentum}, 10)));
   }
 }
 

@@ -51,11 +51,11 @@ BOOST_AUTO_TEST_CASE(every_sample_is_in_one_part_of_one_batch_of_an_epoch) {
             rank_batches.start(1, plan.size(0));
             BOOST_REQUIRE(rank_batches.batches() == sizes.size());
             for (std::size_t b = 0; b != sizes.size(); ++b) {
-              BOOST_REQUIRE(rank_batches.before(b) == sizes[b]);
-              BOOST_REQUIRE(rank_batches.own(b).size() <= rank_batches.most(plan));
-              BOOST_REQUIRE((!rank_batches.all_ranks_always(plan) || !rank_batches.own(b).empty()));
-              sizes[b] += rank_batches.own(b).size();
-              seen_samples.insert(rank_batches.own(b).begin(), rank_batches.own(b).end());
+              BOOST_REQUIRE(rank_batches.offset(b) == sizes[b]);
+              BOOST_REQUIRE(rank_batches.part(b).size() <= rank_batches.max_part_size(plan));
+              BOOST_REQUIRE((!rank_batches.all_ranks_always(plan) || !rank_batches.part(b).empty()));
+              sizes[b] += rank_batches.part(b).size();
+              seen_samples.insert(rank_batches.part(b).begin(), rank_batches.part(b).end());
               BOOST_REQUIRE((r + 1 != ranks || rank_batches.size(b) == sizes[b]));
             }
           }
@@ -75,17 +75,17 @@ BOOST_AUTO_TEST_CASE(images_of_its_own_stay_a_ranks_own_in_another_order) {
     settings.images = kind;
     nn::detail::own_batches rank_batches(labels, settings, 1, 3);
     rank_batches.start(0, 200);
-    std::vector const first(rank_batches.own(0).begin(), rank_batches.own(0).end());
+    std::vector const first(rank_batches.part(0).begin(), rank_batches.part(0).end());
     rank_batches.start(1, 200);
-    std::vector const second(rank_batches.own(0).begin(), rank_batches.own(0).end());
+    std::vector const second(rank_batches.part(0).begin(), rank_batches.part(0).end());
     BOOST_TEST(bool(first != second));
     BOOST_TEST(bool(std::set(first.begin(), first.end()) == std::set(second.begin(), second.end())));
     rank_batches.start(0, 200);
-    BOOST_TEST(std::ranges::equal(rank_batches.own(0), first));
+    BOOST_TEST(std::ranges::equal(rank_batches.part(0), first));
     settings.seed = 2;
     nn::detail::own_batches other(labels, settings, 1, 3);
     other.start(0, 200);
-    BOOST_TEST(bool(std::set(first.begin(), first.end()) != std::set(other.own(0).begin(), other.own(0).end())));
+    BOOST_TEST(bool(std::set(first.begin(), first.end()) != std::set(other.part(0).begin(), other.part(0).end())));
   }
 }
 

@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(a_slow_rank_releases_each_layer_late_and_has_the_same_bits)
 }
 
 BOOST_AUTO_TEST_CASE(what_is_slow_at_random_depends_on_seed_rank_and_step_and_lies_between_1_and_the_most) {
-  nn::simulated_speed const speed{.factor = 2, .most_at_random = 4};
+  nn::simulated_speed const speed{.factor = 2, .max_random_factor = 4};
   double sum = 0;
   for (std::size_t step = 0; step != 1000; ++step) {
     double const factor = speed.factor_at(1, 3, step);

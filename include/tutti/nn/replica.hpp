@@ -170,7 +170,7 @@ class replica {
  private:
   [[nodiscard]] normalisation normalisation_of(dataset const& training) const;
 
-  [[nodiscard]] std::span<std::uint32_t const> shard(std::size_t b) const noexcept { return batches_.own(b); }
+  [[nodiscard]] std::span<std::uint32_t const> shard(std::size_t b) const noexcept { return batches_.part(b); }
 
   /// The piece of this rank's part of batch b that begins at its sample `first`.
   [[nodiscard]] std::span<std::uint32_t const> piece(std::size_t b, std::size_t first) const noexcept {

@@ -25,12 +25,12 @@ TUTTI_DECL replica::replica(std::unique_ptr<learner> learner, dataset const& tra
       size_(size),
       plan_(settings, training.size()),
       batches_(training.labels, settings, rank, size),
-      shard_(batches_.most(plan_)),
+      shard_(batches_.max_part_size(plan_)),
       piece_(settings.micro_batch == 0 || !learner_->reads_images() ? shard_
                                                                     : (std::min)(settings.micro_batch, shard_)),
       training_(image_source(training, normalisation_of(training), settings.augmentation, settings.seed),
                 learner_->reads_images() ? piece_ : 1,
-                settings.prefetch ? detail::loading::ahead : detail::loading::when_asked),
+                settings.prefetch ? detail::loading_time::ahead : detail::loading_time::when_asked),
       test_(image_source(test, normalisation_of(training)),
             !learner_->reads_images()   ? 1
             : settings.micro_batch == 0 ? 256
@@ -77,7 +77,7 @@ TUTTI_DECL void replica::set_rank(rank_type rank, rank_type size) {
   rank_ = rank;
   size_ = size;
   batches_.set_rank(rank, size);
-  if (piece_ == shard_ && batches_.most(plan_) > shard_) {
+  if (piece_ == shard_ && batches_.max_part_size(plan_) > shard_) {
     learner_->expect_pieces();
   }
 }
@@ -105,7 +105,7 @@ TUTTI_DECL std::span<float> replica::gradient(std::size_t b, gradient_listener& 
   for (std::size_t computed_count = 0; computed_count != samples;) {
     auto const piece_samples = piece(b, computed_count);
     auto const images = load(piece_samples);
-    std::size_t const first_row = batches_.before(b) + computed_count;
+    std::size_t const first_row = batches_.offset(b) + computed_count;
     computed_count += piece_samples.size();
     prepare(b, computed_count);
     learner_->gradient(images, {true, first_step_ + b, first_row, sum_}, scale, computed_count == samples, listener);

@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(without_staleness_it_is_synchronous_training) {
         for (std::size_t e = 0; e != 2; ++e) {
           BOOST_TEST(std::abs(got.history.epochs[e].test_loss - expected.epochs[e].test_loss) < 1e-4);
         }
-        BOOST_TEST(got.sum.missed().largest() == 0U);
+        BOOST_TEST(got.sum.missed_updates().largest() == 0U);
       }
     }
   }
@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(no_worker_reads_further_ahead_than_the_bound) {
     BOOST_TEST(lead.largest() == bound);  // the fast workers do reach the bound
     BOOST_TEST(lead.total() > 100U);
   }
-  auto const got = train_in_virtual_time(5, 2, {.staleness = ps::consistency::unbounded}, make_settings(), 1);
+  auto const got = train_in_virtual_time(5, 2, {.staleness = ps::consistency::no_bound}, make_settings(), 1);
   auto const in_step = train_in_virtual_time(5, 2, {.staleness = 0}, make_settings(), 1);
   BOOST_TEST(got.sum.lead().largest() > 3U);
   // One of 3 workers takes 10 ms for a step, the others 1 ms. All together make as many as in synchronous training.
@@ -251,7 +251,7 @@ struct breaker {
   bool breaks;
   void step(nn::step_result const&, nn::replica const&) const {}
   void epoch(nn::epoch_result const&) const {}
-  void at_rest(nn::replica const&) const {
+  void on_pause(nn::replica const&) const {
     if (breaks) {
       throw interrupted();
     }
@@ -271,7 +271,7 @@ kept_run train_and_keep(rank_type ranks, rank_type servers, ps::consistency how,
   kept_run result;
   tutti::simulation_options options;
   options.stack_bytes = std::size_t{4} << 20;
-  how.rests = true;
+  how.pauses_after_epochs = true;
   auto const ended = tutti::simulate(
       support::busy_cluster(), ranks,
       [&](auto& world) {
@@ -310,7 +310,7 @@ BOOST_AUTO_TEST_CASE(what_servers_hold_is_kept_and_gone_on_from) {
   for (std::size_t i = 0; i != steps; ++i) {
     BOOST_TEST(whole.history.steps[i].loss == never_rested.history.steps[i].loss);  // bit for bit
   }
-  for (auto const bound : {ps::clock_value{0}, ps::clock_value{2}, ps::consistency::unbounded}) {
+  for (auto const bound : {ps::clock_value{0}, ps::clock_value{2}, ps::consistency::no_bound}) {
     auto const folder = root / std::to_string(bound);
     (void)train_and_keep(5, 2, {.staleness = bound}, folder, false, true);
     std::filesystem::copy(folder, folder.string() + "-more");
@@ -342,10 +342,10 @@ BOOST_AUTO_TEST_CASE(what_servers_hold_is_kept_and_gone_on_from) {
 BOOST_AUTO_TEST_CASE(workers_rest_when_the_test_is_done_by_any_of_them) {
   auto s = make_settings();
   s.batch = 4;
-  ps::detail::scheduler tasks({.rests = true}, 3, nn::batch_plan(s, 4));
+  ps::detail::scheduler tasks({.pauses_after_epochs = true}, 3, nn::batch_plan(s, 4));
   auto const next_task = [&](std::size_t worker) {
     auto const next = tasks.next(worker);
-    return next ? static_cast<int>(next->what) : -1;
+    return next ? static_cast<int>(next->kind) : -1;
   };
   auto const is = [](ps::detail::task_kind what) { return static_cast<int>(what); };
   for (auto const what : {ps::detail::task_kind::load_data, ps::detail::task_kind::iterate}) {
@@ -361,10 +361,10 @@ BOOST_AUTO_TEST_CASE(workers_rest_when_the_test_is_done_by_any_of_them) {
   tasks.drop(0);
   BOOST_TEST(next_task(1) == is(ps::detail::task_kind::test));
   BOOST_TEST(next_task(2) == -1);
-  tasks.take(1, {.tested = 1});
-  BOOST_TEST(next_task(1) == is(ps::detail::task_kind::rest));
+  tasks.take(1, {.tests = 1});
+  BOOST_TEST(next_task(1) == is(ps::detail::task_kind::send_state));
   BOOST_TEST(next_task(2) == -1);
-  tasks.rested();
+  tasks.resume();
   for (std::size_t const worker : {1U, 2U}) {
     BOOST_TEST(next_task(worker) == is(ps::detail::task_kind::iterate));
   }
@@ -374,7 +374,7 @@ BOOST_AUTO_TEST_CASE(workers_rest_when_the_test_is_done_by_any_of_them) {
 BOOST_AUTO_TEST_CASE(the_last_test_is_made_whichever_worker_is_lost) {
   auto s = make_settings();
   s.batch = 4;
-  for (auto const bound : {ps::clock_value{0}, ps::clock_value{2}, ps::consistency::unbounded}) {
+  for (auto const bound : {ps::clock_value{0}, ps::clock_value{2}, ps::consistency::no_bound}) {
     for (std::size_t lost = 0; lost != 4; ++lost) {  // 3: no worker is lost
       ps::detail::scheduler tasks({.staleness = bound}, 3, nn::batch_plan(s, 4));
       std::vector<bool> gone(3);
@@ -386,12 +386,12 @@ BOOST_AUTO_TEST_CASE(the_last_test_is_made_whichever_worker_is_lost) {
           if (!next) {
             return;
           }
-          if (next->what == ps::detail::task_kind::test) {
+          if (next->kind == ps::detail::task_kind::test) {
             tested += next->last;
-            tasks.take(worker, {.tested = 1, .epoch = next->epoch});
+            tasks.take(worker, {.tests = 1, .epoch = next->epoch});
           }
-          stopped[worker] = next->what == ps::detail::task_kind::stop;
-          gone[worker] = worker == lost && next->what == ps::detail::task_kind::load_data;
+          stopped[worker] = next->kind == ps::detail::task_kind::stop;
+          gone[worker] = worker == lost && next->kind == ps::detail::task_kind::load_data;
         }
       };
       for (int round = 0; round != 2; ++round) {
@@ -420,7 +420,8 @@ BOOST_AUTO_TEST_CASE(asynchronous_workers_train_on_as_many_images_whenever_one_i
   for (bool const rests : {false, true}) {
     for (std::size_t workers = 2; workers != 6; ++workers) {
       for (std::size_t when = 0; when != plan.steps() * workers; ++when) {
-        ps::detail::scheduler tasks({.staleness = ps::consistency::unbounded, .rests = rests}, workers, plan);
+        ps::detail::scheduler tasks({.staleness = ps::consistency::no_bound, .pauses_after_epochs = rests}, workers,
+                                    plan);
         std::vector<std::optional<ps::detail::task>> doing(workers);
         std::vector<bool> gone(workers);
         std::minstd_rand draw(static_cast<unsigned>(when + 1));
@@ -439,17 +440,17 @@ BOOST_AUTO_TEST_CASE(asynchronous_workers_train_on_as_many_images_whenever_one_i
             continue;
           }
           using enum ps::detail::task_kind;
-          if (doing[w] && doing[w]->what == iterate) {
+          if (doing[w] && doing[w]->kind == iterate) {
             ++iterations;
             images += batch / doing[w]->parts;
-            tasks.take(w, {.iterated = 1, .samples = batch / doing[w]->parts, .batch = batch});
-          } else if (doing[w] && doing[w]->what == test) {
-            tasks.take(w, {.tested = 1, .epoch = doing[w]->epoch});
-          } else if (doing[w] && doing[w]->what == rest) {
-            tasks.rested();
+            tasks.take(w, {.steps = 1, .samples = batch / doing[w]->parts, .batch = batch});
+          } else if (doing[w] && doing[w]->kind == test) {
+            tasks.take(w, {.tests = 1, .epoch = doing[w]->epoch});
+          } else if (doing[w] && doing[w]->kind == send_state) {
+            tasks.resume();
           }
           doing[w] = tasks.next(w);
-          gone[w] = doing[w] && doing[w]->what == stop;
+          gone[w] = doing[w] && doing[w]->kind == stop;
           tasks.for_each_test([](auto const&) {});
           tasks.for_each_step([&](std::size_t, auto const& sum) {
             ++told;
@@ -477,9 +478,9 @@ BOOST_AUTO_TEST_CASE(shards_are_contiguous_and_pieces_are_parts_of_layers) {
   auto const at_border = [&](std::size_t key) {
     return std::ranges::any_of(ranges, [key](auto const& r) { return r.offset == key || r.offset + r.size == key; });
   };
-  for (auto const how : {ps::detail::layers::divisible, ps::detail::layers::whole}) {
+  for (auto const how : {ps::detail::layer_division::divisible, ps::detail::layer_division::whole}) {
     for (std::size_t const servers : {1U, 2U, 3U, 5U, 7U, 100U, 500U}) {
-      if (how == ps::detail::layers::whole && servers > ranges.size()) {
+      if (how == ps::detail::layer_division::whole && servers > ranges.size()) {
         BOOST_CHECK_THROW(ps::detail::layout(ranges, servers, how), tutti::precondition_error);
         continue;
       }
@@ -500,7 +501,7 @@ BOOST_AUTO_TEST_CASE(shards_are_contiguous_and_pieces_are_parts_of_layers) {
               ranges, [&](auto const& r) { return r.offset <= piece.begin && piece.end <= r.offset + r.size; }));
         }
         BOOST_TEST(one.shard(k).end == next);
-        if (how == ps::detail::layers::whole) {
+        if (how == ps::detail::layer_division::whole) {
           BOOST_TEST(at_border(next));
         } else {
           BOOST_TEST(one.shard(k).size() <= keys / servers + keys / servers / 4 + 1);
@@ -560,7 +561,7 @@ BOOST_AUTO_TEST_CASE(weights_are_those_of_a_sequential_simulation_and_a_working_
       ps::detail::server self(std::move(channels), std::move(shard));
       ps::detail::server_observer nobody;
       self.run(nullptr, nobody);
-      return self.lost().empty() ? "" : self.lost().front().why;
+      return self.lost_workers().empty() ? "" : self.lost_workers().front().reason;
     }
     std::size_t const me = roles.worker(world.rank());
     ps::detail::worker servers(std::move(channels), layout, how);
@@ -581,7 +582,7 @@ BOOST_AUTO_TEST_CASE(weights_are_those_of_a_sequential_simulation_and_a_working_
     std::array<ps::detail::key_range, 3> const wanted{ps::detail::key_range{2, 4}, {9, 13}, {19, 20}};
     servers.pull(weights, wanted);
     for (std::size_t key = 0; key != few; ++key) {
-      bool const within = std::ranges::any_of(wanted, [key](auto const& r) { return r.holds({key, key + 1}); });
+      bool const within = std::ranges::any_of(wanted, [key](auto const& r) { return r.contains({key, key + 1}); });
       if (weights[key] != (within ? expected[key] : -1.0F)) {
         return "other keys, or other weights, than those of the working set";
       }
@@ -614,11 +615,11 @@ auto train_with_a_loss(rank_type killed, ps::consistency how) {
     if (world.rank() != 0) {
       return {};
     }
-    if (sum.lost.size() != 1 || sum.lost[0].worker != roles.worker(killed) ||
-        sum.lost[0].why.find("rank " + std::to_string(killed)) == std::string::npos) {
+    if (sum.lost_workers.size() != 1 || sum.lost_workers[0].worker != roles.worker(killed) ||
+        sum.lost_workers[0].reason.find("rank " + std::to_string(killed)) == std::string::npos) {
       return "the lost worker is not named";
     }
-    if (sum.ranks[killed].steps != 3 || sum.lost[0].seconds <= 0) {
+    if (sum.ranks[killed].steps != 3 || sum.lost_workers[0].seconds <= 0) {
       return "of the lost worker the steps are missing that it made, or when it was lost";
     }
     if (history.epochs.size() != 2 || history.steps.size() != 14) {
@@ -675,11 +676,11 @@ void lose_a_silent_worker(ps::consistency how) {
   for (rank_type const r : {0U, 1U, 3U}) {
     BOOST_TEST((ended.results[r] ? std::string() : ended.results[r].failure().text) == "");
   }
-  BOOST_REQUIRE(sum.lost.size() == 1U);
-  BOOST_TEST(sum.lost[0].worker == 1U);
+  BOOST_REQUIRE(sum.lost_workers.size() == 1U);
+  BOOST_TEST(sum.lost_workers[0].worker == 1U);
   BOOST_TEST(sum.ranks[2].steps == 3U);
-  BOOST_TEST(sum.lost[0].seconds > 1.0);  // the deadline
-  BOOST_TEST(sum.lost[0].why.find("has sent nothing") != std::string::npos, sum.lost[0].why);
+  BOOST_TEST(sum.lost_workers[0].seconds > 1.0);  // the deadline
+  BOOST_TEST(sum.lost_workers[0].reason.find("has sent nothing") != std::string::npos, sum.lost_workers[0].reason);
   BOOST_TEST(history.steps.size() == 14U);
   auto const images = std::accumulate(history.steps.begin(), history.steps.end(), std::size_t{0},
                                       [](std::size_t before, auto const& one) { return before + one.images; });
@@ -690,7 +691,7 @@ void lose_a_silent_worker(ps::consistency how) {
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(a_silent_worker_is_dropped_and_those_that_wait_for_it_are_not) {
-  for (auto const bound : {ps::clock_value{1}, ps::consistency::unbounded}) {
+  for (auto const bound : {ps::clock_value{1}, ps::consistency::no_bound}) {
     lose_a_silent_worker({.staleness = bound});
   }
 }
@@ -703,7 +704,7 @@ class ten_messages final : public ps::detail::server_observer {
  public:
   explicit ten_messages(Then then) : then_(then) {}
 
-  void served() override {
+  void on_message() override {
     if (++messages_ == 10) {
       then_();
     }

@@ -25,7 +25,7 @@ namespace tutti::inline v0_1_0::nn {
 
 /// The start of a checkpointer: with the training, or later, in another world after a fault. In the second case the
 /// checkpoints in the folder belong to this training.
-enum class checkpoint_start { beginning, going_on };
+enum class checkpoint_start { beginning, continuation };
 
 /// An observer that keeps checkpoints of a training, on all of its ranks.
 ///
@@ -51,21 +51,21 @@ class checkpointer {
   /// @throws checkpoint_error, on all ranks: the folder is unusable, its checkpoints are all damaged or of another
   ///         training, or it has some and `resume` is false
   checkpointer(Communicator& world, replica& model, strategy& ranks, history& history, fingerprint training,
-               checkpoint_options options, checkpoint_start how = checkpoint_start::beginning)
+               checkpoint_options options, checkpoint_start start = checkpoint_start::beginning)
       : world_(world.alias()),
         model_(model),
         strategy_(ranks),
         history_(history),
         options_(std::move(options)),
-        in_parts_(options_.sharded || ranks.local_memory() != rank_memory::statistics),
+        in_parts_(options_.is_sharded || ranks.local_memory() != rank_memory::statistics),
         expected_(detail::expected_of(model, std::move(training), ranks.local_memory())),
         collect_(world, doubling{}) {
     std::string failure;
-    detail::checkpoint_folder::loaded last;
-    bool resumed = false;
+    detail::checkpoint_folder::loaded_checkpoint last;
+    bool has_checkpoint = false;
     if (world_.rank() == 0) {
       try {
-        resumed = open(last, how);
+        has_checkpoint = open(last, start);
       } catch (checkpoint_error const& e) {
         failure = e.what();
       }
@@ -74,29 +74,29 @@ class checkpointer {
     if (!failure.empty()) {
       throw checkpoint_error(failure);
     }
-    std::array<std::uint64_t, 2> found{resumed ? 1U : 0U, last.step};
-    tutti::broadcast{world_, doubling{}}(found, 0);
-    if (found[0] != 0) {
+    std::array<std::uint64_t, 2> header{has_checkpoint ? 1U : 0U, last.step};
+    tutti::broadcast{world_, doubling{}}(header, 0);
+    if (header[0] != 0) {
       detail::share(world_, last.state, 0);
       if (!decode(last.state.history, history_)) {
         throw checkpoint_error("the history in " + options_.folder.string() +
                                " cannot be read: another version of this program wrote it; resume with that one, or "
                                "choose another folder");
       }
-      from_ = resumed_from{last.state.place, last.state.ranks};
+      resumed_position_ = resume_position{last.state.place, last.state.ranks};
       if (expected_.memory != rank_memory::replica) {
         restore(last.state, model_);
       }
     }
     if (in_parts_) {
-      open_part(found[0] != 0, found[1], std::move(last.parts));
+      open_part(header[0] != 0, header[1], std::move(last.parts));
     }
   }
   checkpointer(checkpointer const&) = delete;
   checkpointer& operator=(checkpointer const&) = delete;
 
   /// The position at which the training was resumed, if it was.
-  [[nodiscard]] std::optional<resumed_from> const& resumed() const noexcept { return from_; }
+  [[nodiscard]] std::optional<resume_position> const& resumed_position() const noexcept { return resumed_position_; }
   /// The later checkpoints that were damaged and moved aside, on rank 0.
   [[nodiscard]] std::vector<std::string> const& notes() const noexcept { return notes_; }
   /// The reason why the last checkpoint could not be written, on rank 0; empty if it was written.
@@ -106,13 +106,13 @@ class checkpointer {
   void step(step_result const&, replica const&) const noexcept {}
   /// Saves a checkpoint if one is due after this step.
   void after_step(replica const&) {
-    if (options_.every != 0 && step_number() % options_.every == 0) {
+    if (options_.interval != 0 && step_number() % options_.interval == 0) {
       save();
     }
   }
   /// Saves a checkpoint if one is due after this epoch.
   void epoch(epoch_result const&) {
-    if (options_.every == 0 || model_.position().epoch == model_.settings().epochs) {
+    if (options_.interval == 0 || model_.position().epoch == model_.settings().epochs) {
       save();
     }
   }
@@ -136,9 +136,9 @@ class checkpointer {
     detail::file_identity file;
     std::array<char, 240> problem{};  // reason of a failure, or empty
 
-    void say(checkpoint_error const& e) {
-      std::string const why = e.what();
-      std::ranges::copy(why.substr(0, problem.size() - 1), problem.begin());
+    void set_problem(checkpoint_error const& e) {
+      std::string const reason = e.what();
+      std::ranges::copy(reason.substr(0, problem.size() - 1), problem.begin());
     }
   };
 
@@ -146,16 +146,16 @@ class checkpointer {
     return model_.plan().steps_before(model_.position().epoch) + model_.position().batch;
   }
 
-  bool open(detail::checkpoint_folder::loaded& last, checkpoint_start how) {
+  bool open(detail::checkpoint_folder::loaded_checkpoint& last, checkpoint_start start) {
     folder_.emplace(options_.folder, options_.keep);
-    if (how == checkpoint_start::going_on) {
+    if (start == checkpoint_start::continuation) {
       return false;
     }
-    auto found = folder_->begin(options_.resume, expected_);
-    if (!found) {
+    auto latest = folder_->begin(options_.resume, expected_);
+    if (!latest) {
       return false;
     }
-    last = std::move(*found);
+    last = std::move(*latest);
     notes_ = std::move(last.notes);
     return true;
   }
@@ -163,8 +163,8 @@ class checkpointer {
   /// Opens the folder on this rank, and restores the rank's own state from its part.
   /// @throws checkpoint_error, on all ranks, if one of them fails
   void open_part(bool resumes, std::uint64_t step, std::vector<detail::file_identity> parts) {
-    bool const own = resumes && expected_.memory != rank_memory::statistics;
-    if (own) {
+    bool const restores_part = resumes && expected_.memory != rank_memory::statistics;
+    if (restores_part) {
       parts.resize(world_.size());
       tutti::broadcast{world_, doubling{}}(parts, 0);
     }
@@ -173,15 +173,15 @@ class checkpointer {
       if (world_.rank() != 0) {
         folder_.emplace(options_.folder, options_.keep);
       }
-      if (own) {
-        restore_own(folder_->read_shard(step, world_.rank(), world_.size(), parts[world_.rank()], expected_));
+      if (restores_part) {
+        restore_part(folder_->read_shard(step, world_.rank(), world_.size(), parts[world_.rank()], expected_));
       }
     } catch (checkpoint_error const& e) {
-      result.say(e);
+      result.set_problem(e);
     }
     std::string failure;
-    for (auto const& one : at_rank_0(result)) {
-      failure = failure.empty() ? one.problem.data() : failure;
+    for (auto const& entry : at_rank_0(result)) {
+      failure = failure.empty() ? entry.problem.data() : failure;
     }
     detail::share(world_, failure, 0);
     if (!failure.empty()) {
@@ -189,9 +189,9 @@ class checkpointer {
     }
   }
 
-  void restore_own(detail::training_part const& part) {
-    unpacker from(part.strategy);
-    if (!strategy_.load(from, expected_.parameters) || !from.is_complete()) {
+  void restore_part(detail::training_part const& part) {
+    unpacker input(part.strategy);
+    if (!strategy_.load(input, expected_.parameters) || !input.is_complete()) {
       throw checkpoint_error("the state in " + options_.folder.string() + " of rank " + std::to_string(world_.rank()) +
                              " does not fit its strategy: another version of this program wrote it; resume with that "
                              "one, or choose another folder");
@@ -199,27 +199,27 @@ class checkpointer {
     if (expected_.memory == rank_memory::replica) {
       std::ranges::copy(part.parameters, model_.parameters().begin());
       std::ranges::copy(part.optimizer, model_.optimizer_state().begin());
-      if (auto const own = model_.statistics(); !own.empty()) {
-        std::copy_n(part.statistics.begin(), own.size(), own.begin());
+      if (auto const statistics = model_.statistics(); !statistics.empty()) {
+        std::copy_n(part.statistics.begin(), statistics.size(), statistics.begin());
         model_.statistics_images(static_cast<std::size_t>(part.statistics.back()));
       }
-      model_.position(from_->place);
+      model_.position(resumed_position_->place);
     }
   }
 
   [[nodiscard]] std::vector<receipt> at_rank_0(receipt const& result) {
-    std::vector<receipt> all(world_.rank() == 0 ? world_.size() : 0);
-    collect_(std::span(&result, 1), all, 0);
-    return all;
+    std::vector<receipt> receipts(world_.rank() == 0 ? world_.size() : 0);
+    collect_(std::span(&result, 1), receipts, 0);
+    return receipts;
   }
 
   void save_all() {
-    auto const own = detail::weighed_statistics(model_);
+    auto const local_statistics = detail::weighed_statistics(model_);
     if (world_.rank() == 0) {
-      statistics_.resize(own.size() * world_.size());
+      statistics_.resize(local_statistics.size() * world_.size());
     }
-    if (!own.empty()) {
-      collect_(own, statistics_, 0);
+    if (!local_statistics.empty()) {
+      collect_(local_statistics, statistics_, 0);
     }
     if (world_.rank() == 0) {
       auto const history = encode(history_);
@@ -232,26 +232,26 @@ class checkpointer {
   }
 
   void save_shards() {
-    packer own;
-    strategy_.save(own);
-    std::string const remembered = own.take();
+    packer output;
+    strategy_.save(output);
+    std::string const strategy_state = output.take();
     auto const statistics = detail::weighed_statistics(model_);
     receipt result;
     try {
       result.file = folder_->write_shard(step_number(), world_.rank(), world_.size(),
-                                         {model_.parameters(), model_.optimizer_state(), statistics, remembered},
+                                         {model_.parameters(), model_.optimizer_state(), statistics, strategy_state},
                                          expected_.memory);
     } catch (checkpoint_error const& e) {
-      result.say(e);
+      result.set_problem(e);
     }
-    auto const all = at_rank_0(result);  // returns on rank 0 only after all parts are on the disk
+    auto const receipts = at_rank_0(result);  // returns on rank 0 only after all parts are on the disk
     if (world_.rank() == 0) {
       std::vector<detail::file_identity> shards;
-      for (auto const& one : all) {
-        if (one.problem[0] != 0) {
-          throw checkpoint_error(one.problem.data());
+      for (auto const& entry : receipts) {
+        if (entry.problem[0] != 0) {
+          throw checkpoint_error(entry.problem.data());
         }
-        shards.push_back(one.file);
+        shards.push_back(entry.file);
       }
       folder_->write_manifest(step_number(), model_.position(), encode(history_), shards, expected_.training.text(),
                               expected_.memory);
@@ -271,7 +271,7 @@ class checkpointer {
   std::vector<float> statistics_;                    // statistics of all ranks, on rank 0
   std::vector<std::string> notes_;
   std::string problem_;
-  std::optional<resumed_from> from_;
+  std::optional<resume_position> resumed_position_;
 };
 
 }  // namespace tutti::nn

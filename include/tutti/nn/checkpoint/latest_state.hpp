@@ -23,21 +23,21 @@ template <group Communicator>
 [[nodiscard]] training_state latest_state(Communicator& world, replica& model, history const& history) {
   tutti::allgather collect{world, doubling{}};
   std::vector<training_position> places(world.size());
-  training_position const own = model.position();
-  collect(std::span(&own, 1), places);
+  training_position const local_place = model.position();
+  collect(std::span(&local_place, 1), places);
   auto const furthest = static_cast<rank_type>(std::ranges::max_element(places) - places.begin());
   training_state state;
   if (world.rank() == furthest) {
-    state.place = own;
+    state.place = local_place;
     state.parameters.assign(model.parameters().begin(), model.parameters().end());
     state.optimizer.assign(model.optimizer_state().begin(), model.optimizer_state().end());
     state.history = encode(history);
   }
   detail::share(world, state, furthest);
   state.ranks = world.size();
-  if (auto const remembered = detail::weighed_statistics(model); !remembered.empty()) {
-    state.statistics.resize(remembered.size() * world.size());
-    collect(remembered, state.statistics);
+  if (auto const statistics = detail::weighed_statistics(model); !statistics.empty()) {
+    state.statistics.resize(statistics.size() * world.size());
+    collect(statistics, state.statistics);
   }
   return state;
 }

@@ -12,10 +12,10 @@ namespace tutti::inline v0_1_0::nn {
 struct checkpoint_options {
   std::filesystem::path folder;  ///< folder of the checkpoints
   /// Steps between checkpoints; 0: after each epoch. The last epoch always ends with one.
-  std::size_t every = 0;
+  std::size_t interval = 0;
   std::size_t keep = 2;  ///< number of the latest checkpoints that are kept
   /// True: each rank writes a part, into a folder visible to all; false: rank 0 writes everything.
-  bool sharded = false;
+  bool is_sharded = false;
   bool resume = false;  ///< true: continue from the last intact checkpoint, if there is one
 };
 

@@ -26,8 +26,9 @@ namespace tutti::inline v0_1_0::nn {
 /// one, bit for bit. Not saved: the workers' lead over each other (all resume at one step), and the statistics of
 /// each worker's layers (all receive one worker's).
 ///
-/// The training must pause after epochs (`consistency::rests`). Cost of a checkpoint: the slowest worker's last step;
-/// the servers' state travels to a worker, and from there to rank 0; a write of twice the parameters.
+/// The training must pause after epochs (`consistency::pauses_after_epochs`). Cost of a checkpoint: the slowest
+/// worker's last step; the servers' state travels to a worker, and from there to rank 0; a write of twice the
+/// parameters.
 class server_checkpointer {
  public:
   /// Collective. With `resume` restores the replicas of all ranks, and the history of rank 0.
@@ -37,15 +38,15 @@ class server_checkpointer {
                       checkpoint_options options)
       : history_(history), expected_(detail::expected_of(model, std::move(training))) {
     std::string failure;
-    detail::checkpoint_folder::loaded last;
-    bool resumed = false;
+    detail::checkpoint_folder::loaded_checkpoint last;
+    bool has_checkpoint = false;
     if (world.rank() == 0) {
       try {
         folder_.emplace(options.folder, options.keep);
-        if (auto found = folder_->begin(options.resume, expected_)) {
-          last = std::move(*found);
+        if (auto latest = folder_->begin(options.resume, expected_)) {
+          last = std::move(*latest);
           notes_ = std::move(last.notes);
-          resumed = true;
+          has_checkpoint = true;
         }
       } catch (checkpoint_error const& e) {
         failure = e.what();
@@ -55,9 +56,9 @@ class server_checkpointer {
     if (!failure.empty()) {
       throw checkpoint_error(failure);
     }
-    std::array<std::uint64_t, 1> found{resumed ? 1U : 0U};
-    tutti::broadcast{world, doubling{}}(found, 0);
-    if (found[0] != 0) {
+    std::array<std::uint64_t, 1> header{has_checkpoint ? 1U : 0U};
+    tutti::broadcast{world, doubling{}}(header, 0);
+    if (header[0] != 0) {
       detail::share(world, last.state, 0);
       restore(last.state, model);
       if (!decode(last.state.history, history_)) {
@@ -65,12 +66,12 @@ class server_checkpointer {
                                " cannot be read: another version of this program wrote it; resume with that one, or "
                                "choose another folder");
       }
-      from_ = resumed_from{last.state.place, last.state.ranks};
+      resumed_position_ = resume_position{last.state.place, last.state.ranks};
     }
   }
 
   /// The position at which the training was resumed, if it was.
-  [[nodiscard]] std::optional<resumed_from> const& resumed() const noexcept { return from_; }
+  [[nodiscard]] std::optional<resume_position> const& resumed_position() const noexcept { return resumed_position_; }
   /// The later checkpoints that were damaged and moved aside, on rank 0.
   [[nodiscard]] std::vector<std::string> const& notes() const noexcept { return notes_; }
   /// The reason why the last checkpoint could not be written, on rank 0; empty if it was written.
@@ -81,7 +82,7 @@ class server_checkpointer {
   /// Ignores the report of an epoch.
   void epoch(epoch_result const&) const noexcept {}
   /// Writes a checkpoint; called while no worker is in a step.
-  void at_rest(replica& model) {
+  void on_pause(replica& model) {
     try {
       auto const history = encode(history_);
       auto const statistics = detail::weighed_statistics(model);
@@ -100,7 +101,7 @@ class server_checkpointer {
   std::optional<detail::checkpoint_folder> folder_;  // on rank 0 only
   std::vector<std::string> notes_;
   std::string problem_;
-  std::optional<resumed_from> from_;
+  std::optional<resume_position> resumed_position_;
 };
 
 }  // namespace tutti::nn

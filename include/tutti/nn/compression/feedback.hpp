@@ -40,58 +40,58 @@ struct momentum_correction {
 class feedback {
  public:
   /// Constructs empty feedback.
-  explicit feedback(momentum_correction corrected = {}) : corrected_(corrected) {}
+  explicit feedback(momentum_correction correction = {}) : correction_(correction) {}
 
   /// Adds the gradients of a step.
   /// @returns the feedback with them; the caller subtracts the part that it sends, and the rest remains for the next
   /// step
   std::span<float> add(std::span<float const> gradients) {
-    owed_.resize(gradients.size());
-    if (corrected_.momentum == 0) {
-      detail::elementwise(owed_.size(),
-                          [owed = owed_.data(), g = gradients.data()](std::size_t i) { owed[i] += g[i]; });
+    residual_.resize(gradients.size());
+    if (correction_.momentum == 0) {
+      detail::elementwise(residual_.size(),
+                          [residual = residual_.data(), g = gradients.data()](std::size_t i) { residual[i] += g[i]; });
     } else {
       velocity_.resize(gradients.size());
-      corrected_.nesterov ? add_steps<tutti::nn::nesterov>(gradients) : add_steps<heavy_ball>(gradients);
+      correction_.nesterov ? add_steps<tutti::nn::nesterov>(gradients) : add_steps<heavy_ball>(gradients);
     }
-    return owed_;
+    return residual_;
   }
 
   /// Marks element i as sent exactly.
   void settle(std::size_t i) noexcept {
-    owed_[i] = 0;
-    if (corrected_.masking && corrected_.momentum != 0) {
+    residual_[i] = 0;
+    if (correction_.masking && correction_.momentum != 0) {
       velocity_[i] = 0;
     }
   }
 
   /// Writes the state between steps.
-  void save(packer& to) const {
-    detail::pack_if_any(to, owed_);
-    detail::pack_if_any(to, velocity_);
+  void save(packer& output) const {
+    detail::pack_if_any(output, residual_);
+    detail::pack_if_any(output, velocity_);
   }
   /// Restores the state that `save` wrote; false if the bytes are not such a state.
-  [[nodiscard]] bool load(unpacker& from, std::size_t gradients) {
-    return detail::unpack_if_any(from, owed_, gradients) && detail::unpack_if_any(from, velocity_, gradients);
+  [[nodiscard]] bool load(unpacker& input, std::size_t gradients) {
+    return detail::unpack_if_any(input, residual_, gradients) && detail::unpack_if_any(input, velocity_, gradients);
   }
 
   /// The momentum that is applied here; 0 without.
-  [[nodiscard]] float momentum() const noexcept { return corrected_.momentum; }
+  [[nodiscard]] float momentum() const noexcept { return correction_.momentum; }
   /// The unsent part of each gradient.
-  [[nodiscard]] std::span<float const> owed() const noexcept { return owed_; }
+  [[nodiscard]] std::span<float const> residual() const noexcept { return residual_; }
 
  private:
   template <class Momentum>
   void add_steps(std::span<float const> gradients) {
-    detail::elementwise(owed_.size(), [owed = owed_.data(), v = velocity_.data(), g = gradients.data(),
-                                       momentum = corrected_.momentum](std::size_t i) {
+    detail::elementwise(residual_.size(), [residual = residual_.data(), v = velocity_.data(), g = gradients.data(),
+                                           momentum = correction_.momentum](std::size_t i) {
       v[i] = momentum * v[i] + g[i];
-      owed[i] += Momentum::direction(g[i], v[i], momentum);
+      residual[i] += Momentum::direction(g[i], v[i], momentum);
     });
   }
 
-  momentum_correction corrected_;
-  std::vector<float> owed_;
+  momentum_correction correction_;
+  std::vector<float> residual_;
   std::vector<float> velocity_;
 };
 

@@ -28,11 +28,11 @@ class local_clipping {
     if (std::isinf(limit_)) {
       return;
     }
-    double const most = double{limit_} / std::sqrt(static_cast<double>(ranks));
+    double const rank_limit = double{limit_} / std::sqrt(static_cast<double>(ranks));
     double const length = detail::norm<float>(gradients);
-    if (length > most) {
-      auto const factor = static_cast<float>(most / length);
-      std::ranges::for_each(gradients, [factor](float& one) { one *= factor; });
+    if (length > rank_limit) {
+      auto const factor = static_cast<float>(rank_limit / length);
+      std::ranges::for_each(gradients, [factor](float& element) { element *= factor; });
     }
   }
 

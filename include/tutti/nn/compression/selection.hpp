@@ -33,7 +33,7 @@ struct magnitude_cut {
 class top_k {
  public:
   /// True: all ranks send equally many elements.
-  static constexpr bool as_many_on_all_ranks = true;
+  static constexpr bool sends_equal_counts = true;
 
   /// @pre 0 < keep <= 1
   explicit top_k(double keep, std::size_t warm_up = 0) : keep_(keep), warm_up_(warm_up) {
@@ -43,9 +43,9 @@ class top_k {
   /// The number of elements, out of n, that are sent in a step.
   [[nodiscard]] std::size_t count(std::size_t n, std::size_t step) const {
     double share = keep_;
-    if (step < warm_up_ && keep_ < most_at_first) {
-      double const passed = static_cast<double>(step) / static_cast<double>(warm_up_);
-      share = most_at_first * std::pow(keep_ / most_at_first, passed);
+    if (step < warm_up_ && keep_ < initial_share) {
+      double const progress = static_cast<double>(step) / static_cast<double>(warm_up_);
+      share = initial_share * std::pow(keep_ / initial_share, progress);
     }
     return (std::min)(n, static_cast<std::size_t>(std::ceil(share * static_cast<double>(n))));
   }
@@ -59,13 +59,13 @@ class top_k {
       return {0, k};
     }
     rest_.clear();
-    std::size_t wanted = k;  // rank of the wanted magnitude among the ones with all digits so far
+    std::size_t position = k;  // rank of the wanted magnitude among the ones with all digits so far
     std::uint32_t prefix = 0;
     counts_.fill(0);
     for (float const x : numbers) {
       ++counts_[magnitude(x) >> 20];
     }
-    prefix = digit(wanted) << 20;
+    prefix = digit(position) << 20;
     for (float const x : numbers) {
       if ((magnitude(x) & ~0xfffffU) == prefix) {
         rest_.push_back(magnitude(x));
@@ -76,20 +76,21 @@ class top_k {
       for (std::uint32_t const m : rest_) {
         ++counts_[(m >> shift) & 0x3ffU];
       }
-      prefix |= digit(wanted) << shift;
+      prefix |= digit(position) << shift;
       std::erase_if(rest_, [&](std::uint32_t m) { return (m >> shift) != (prefix >> shift); });
     }
-    return {prefix, wanted};
+    return {prefix, position};
   }
 
  private:
-  static constexpr double most_at_first = 0.25;
+  static constexpr double initial_share = 0.25;
 
-  /// The digit of the `wanted`-th largest magnitude; `wanted` becomes its rank among the magnitudes with that digit.
-  [[nodiscard]] std::uint32_t digit(std::size_t& wanted) const noexcept {
+  /// The digit of the `position`-th largest magnitude; `position` becomes its rank among the magnitudes with that
+  /// digit.
+  [[nodiscard]] std::uint32_t digit(std::size_t& position) const noexcept {
     std::size_t at = counts_.size() - 1;
-    while (counts_[at] < wanted) {
-      wanted -= counts_[at--];
+    while (counts_[at] < position) {
+      position -= counts_[at--];
     }
     return static_cast<std::uint32_t>(at);
   }
@@ -104,7 +105,7 @@ class top_k {
 /// training using commodity GPU cloud computing", Interspeech 2015).
 class threshold {
  public:
-  static constexpr bool as_many_on_all_ranks = false;  ///< false: ranks may send different numbers of elements
+  static constexpr bool sends_equal_counts = false;  ///< false: ranks may send different numbers of elements
 
   /// @pre least > 0
   explicit threshold(float least) : at_(magnitude(least)) {

@@ -60,14 +60,15 @@ TUTTI_DECL std::string_view looks_like(std::span<std::uint8_t const> bytes) {
 }
 
 /// Appends the images of one file.
-TUTTI_DECL void append(dataset& to, std::filesystem::path const& path) {
+TUTTI_DECL void append(dataset& set, std::filesystem::path const& path) {
   gz_file file(path);
   std::vector<std::uint8_t> bytes;
   file.append(bytes, SIZE_MAX);
   std::size_t const images = bytes.size() / record;
-  auto const fail = [&](std::string const& why) {
-    auto const found = looks_like(bytes);
-    file.fail(found.empty() ? why : "is not a batch of CIFAR-10 but " + std::string(found) + " (" + why + ")");
+  auto const fail = [&](std::string const& reason) {
+    auto const description = looks_like(bytes);
+    file.fail(description.empty() ? reason
+                                  : "is not a batch of CIFAR-10 but " + std::string(description) + " (" + reason + ")");
   };
   if (bytes.size() % record != 0 || images == 0) {
     fail("is truncated: expected whole images of " + std::to_string(record) + " bytes, found " +
@@ -79,12 +80,12 @@ TUTTI_DECL void append(dataset& to, std::filesystem::path const& path) {
            std::to_string(i));
     }
   }
-  to.labels.reserve(to.labels.size() + images);
-  to.pixels.reserve(to.pixels.size() + images * shape.size());
+  set.labels.reserve(set.labels.size() + images);
+  set.pixels.reserve(set.pixels.size() + images * shape.size());
   for (auto rest = std::span(bytes); !rest.empty(); rest = rest.subspan(record)) {
-    to.labels.push_back(rest[0]);
+    set.labels.push_back(rest[0]);
     auto const pixels = rest.subspan(1, shape.size());
-    to.pixels.insert(to.pixels.end(), pixels.begin(), pixels.end());
+    set.pixels.insert(set.pixels.end(), pixels.begin(), pixels.end());
   }
 }
 
@@ -111,8 +112,9 @@ TUTTI_DECL data_pair read_cifar10_folder(std::filesystem::path const& folder) {
   auto const training = detail::cifar10_files(folder, "data_batch");
   auto const test = detail::cifar10_files(folder, "test_batch");
   if (training.empty() || test.empty()) {
-    std::error_code ignored;
-    throw data_error(folder.string() + (std::filesystem::is_directory(folder, ignored) ? "" : " is not a folder; it") +
+    std::error_code ignored_error;
+    throw data_error(folder.string() +
+                     (std::filesystem::is_directory(folder, ignored_error) ? "" : " is not a folder; it") +
                      " should hold these files, but does not:" +
                      (training.empty() ? "\n  data_batch_1.bin or data_batch_1.bin.gz, and so on" : "") +
                      (test.empty() ? "\n  test_batch.bin or test_batch.bin.gz" : ""));

@@ -26,20 +26,21 @@ inline constexpr std::uint32_t images_magic = 0x0803;  ///< bytes, three dimensi
 inline constexpr std::uint32_t labels_magic = 0x0801;  ///< bytes, one dimension
 
 /// Reads the next 32 bits of a header.
-TUTTI_DECL std::uint32_t word(gz_file& file, std::string const& what) {
+TUTTI_DECL std::uint32_t word(gz_file& file, std::string const& description) {
   std::array<std::uint8_t, 4> bytes{};
-  std::size_t const got = file.read(bytes);
-  if (got != bytes.size()) {
-    file.fail("is truncated: expected 4 bytes of the header, " + what + ", found " + std::to_string(got));
+  std::size_t const byte_count = file.read(bytes);
+  if (byte_count != bytes.size()) {
+    file.fail("is truncated: expected 4 bytes of the header, " + description + ", found " + std::to_string(byte_count));
   }
   return std::uint32_t{bytes[0]} << 24 | std::uint32_t{bytes[1]} << 16 | std::uint32_t{bytes[2]} << 8 | bytes[3];
 }
 
 /// Reads the rest of the file, which must have `count` bytes.
-TUTTI_DECL void elements(gz_file& file, std::vector<std::uint8_t>& to, std::size_t count, std::string const& what) {
-  if (std::size_t const got = file.append(to, count); got != count) {
-    file.fail("is truncated: expected " + std::to_string(count) + " bytes of " + what + ", found " +
-              std::to_string(got));
+TUTTI_DECL void elements(gz_file& file, std::vector<std::uint8_t>& destination, std::size_t count,
+                         std::string const& description) {
+  if (std::size_t const byte_count = file.append(destination, count); byte_count != count) {
+    file.fail("is truncated: expected " + std::to_string(count) + " bytes of " + description + ", found " +
+              std::to_string(byte_count));
   }
   if (std::array<std::uint8_t, 1> byte{}; file.read(byte) != 0) {
     file.fail("continues after the last element that its header announces");
@@ -55,13 +56,13 @@ TUTTI_DECL std::string in_hex(std::uint32_t word) {
 }
 
 TUTTI_DECL void expect_magic(gz_file& file, std::uint32_t expected) {
-  auto const meaning = [](std::uint32_t magic) {
-    return std::string(magic == images_magic ? " (idx images)" : magic == labels_magic ? " (idx labels)" : "");
+  auto const meaning = [](std::uint32_t word) {
+    return std::string(word == images_magic ? " (idx images)" : word == labels_magic ? " (idx labels)" : "");
   };
-  std::uint32_t const found = word(file, "the magic number");
-  if (found != expected) {
+  std::uint32_t const magic = word(file, "the magic number");
+  if (magic != expected) {
     file.fail("is a file of another kind: expected the magic number " + in_hex(expected) + meaning(expected) +
-              ", found " + in_hex(found) + meaning(found));
+              ", found " + in_hex(magic) + meaning(magic));
   }
 }
 
@@ -88,10 +89,10 @@ TUTTI_DECL dataset read_idx(std::filesystem::path const& images, std::filesystem
 
   detail::gz_file names(labels);
   detail::idx::expect_magic(names, detail::idx::labels_magic);
-  std::size_t const named = detail::idx::word(names, "the number of labels");
-  if (named != count) {
+  std::size_t const label_count = detail::idx::word(names, "the number of labels");
+  if (label_count != count) {
     names.fail("does not belong to " + images.string() + ": expected " + std::to_string(count) +
-               " labels, one per image, found " + std::to_string(named));
+               " labels, one per image, found " + std::to_string(label_count));
   }
 
   pictures.expect(std::uint64_t{count} * result.features());
@@ -108,10 +109,10 @@ TUTTI_DECL dataset read_idx(std::filesystem::path const& images, std::filesystem
 }
 
 TUTTI_DECL data_pair read_idx_folder(std::filesystem::path const& folder) {
-  auto const found = detail::idx_files(folder);
+  auto const files = detail::idx_files(folder);
   std::string missing;
-  for (std::size_t i = 0; i != found.size(); ++i) {
-    if (found[i].empty()) {
+  for (std::size_t i = 0; i != files.size(); ++i) {
+    if (files[i].empty()) {
       std::string looked_for;
       for (auto const& name : detail::idx_file_names(i)) {
         looked_for += (looked_for.empty() ? "\n  " : " or ") + name;
@@ -120,18 +121,20 @@ TUTTI_DECL data_pair read_idx_folder(std::filesystem::path const& folder) {
     }
   }
   if (!missing.empty()) {
-    std::error_code ignored;
-    throw data_error(folder.string() + (std::filesystem::is_directory(folder, ignored) ? "" : " is not a folder; it") +
+    std::error_code ignored_error;
+    throw data_error(folder.string() +
+                     (std::filesystem::is_directory(folder, ignored_error) ? "" : " is not a folder; it") +
                      " should hold these files, but does not:" + missing);
   }
   data_pair result;
-  result.training = read_idx(found[0], found[1]);
-  result.test = read_idx(found[2], found[3]);
-  if (auto const& [trained, tested] = std::pair{result.training.shape, result.test.shape}; trained != tested) {
+  result.training = read_idx(files[0], files[1]);
+  result.test = read_idx(files[2], files[3]);
+  if (auto const& [training_shape, test_shape] = std::pair{result.training.shape, result.test.shape};
+      training_shape != test_shape) {
     throw data_error(folder.string() + " does not hold one data set: the training images have " +
-                     std::to_string(trained.rows) + " x " + std::to_string(trained.columns) +
-                     " pixels, the test images " + std::to_string(tested.rows) + " x " +
-                     std::to_string(tested.columns));
+                     std::to_string(training_shape.rows) + " x " + std::to_string(training_shape.columns) +
+                     " pixels, the test images " + std::to_string(test_shape.rows) + " x " +
+                     std::to_string(test_shape.columns));
   }
   return result;
 }

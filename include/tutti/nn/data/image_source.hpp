@@ -26,7 +26,7 @@ class batch_room {
  public:
   /// Allocates memory for `rows` images.
   batch_room(std::size_t rows, std::size_t features)
-      : features_(features), numbers_(rows * features), labels_(rows), changed_(features) {}
+      : features_(features), numbers_(rows * features), labels_(rows), augmented_image_(features) {}
 
   /// The number of images that fit.
   [[nodiscard]] std::size_t rows() const noexcept { return labels_.size(); }
@@ -37,13 +37,13 @@ class batch_room {
   /// The labels of the first `rows` images.
   [[nodiscard]] std::span<std::uint8_t> labels(std::size_t rows) noexcept { return std::span(labels_).first(rows); }
   /// Memory for an image that is changed but not yet converted to floats.
-  [[nodiscard]] std::span<std::uint8_t> changed() noexcept { return changed_; }
+  [[nodiscard]] std::span<std::uint8_t> augmented_image() noexcept { return augmented_image_; }
 
  private:
   std::size_t features_;
   std::vector<float> numbers_;
   std::vector<std::uint8_t> labels_;
-  std::vector<std::uint8_t> changed_;
+  std::vector<std::uint8_t> augmented_image_;
 };
 
 /// The images of a set in the form that a model receives: changed, if augmentation is on, and as floats.
@@ -57,11 +57,11 @@ class image_source {
   /// The data set of the images.
   [[nodiscard]] dataset const& set() const noexcept { return *set_; }
 
-  /// Writes the chosen images and their labels into the first rows.
+  /// Writes these images and their labels into the first rows.
   ///
   /// Cost: one pass over the images, and one more if they are changed. No allocation.
   /// @pre `room` has at least as many rows, of the length of an image; the images exist
-  void fill(std::span<std::uint32_t const> chosen, std::uint64_t epoch, batch_room& room) const;
+  void fill(std::span<std::uint32_t const> images, std::uint64_t epoch, batch_room& room) const;
 
  private:
   dataset const* set_;

@@ -17,28 +17,28 @@ TUTTI_DECL image_source::image_source(dataset const& set, normalisation numbers,
           " channels, but the normalisation has ", numbers_.channels().size());
 }
 
-TUTTI_DECL void image_source::fill(std::span<std::uint32_t const> chosen, std::uint64_t epoch, batch_room& room) const {
-  expects(chosen.size() <= room.rows() && room.changed().size() == set_->features(), "image_source: ", chosen.size(),
-          " images of ", set_->features(), " numbers do not fit into ", room.rows(), " rows of ",
-          room.changed().size());
-  auto const numbers = room.numbers(chosen.size());
-  auto const labels = room.labels(chosen.size());
+TUTTI_DECL void image_source::fill(std::span<std::uint32_t const> images, std::uint64_t epoch, batch_room& room) const {
+  expects(images.size() <= room.rows() && room.augmented_image().size() == set_->features(),
+          "image_source: ", images.size(), " images of ", set_->features(), " numbers do not fit into ", room.rows(),
+          " rows of ", room.augmented_image().size());
+  auto const numbers = room.numbers(images.size());
+  auto const labels = room.labels(images.size());
   std::size_t const features = set_->features();
   std::visit(
       [&](auto const& change) {
-        for (std::size_t i = 0; i != chosen.size(); ++i) {
-          expects(chosen[i] < set_->size(), "image_source: the set has ", set_->size(), " images, and no image ",
-                  chosen[i]);
+        for (std::size_t i = 0; i != images.size(); ++i) {
+          expects(images[i] < set_->size(), "image_source: the set has ", set_->size(), " images, and no image ",
+                  images[i]);
           auto const row = numbers.subspan(i * features, features);
           if constexpr (augmentation<std::remove_cvref_t<decltype(change)>>) {
             // Streams beyond 2^32, because the sampler's streams are the numbers of epochs.
-            random_sequence const random(seed_, (epoch + 1) << 32 | chosen[i]);
-            change(set_->image(chosen[i]), set_->shape, random, room.changed());
-            numbers_.apply(room.changed(), row);
+            random_sequence const random(seed_, (epoch + 1) << 32 | images[i]);
+            change(set_->image(images[i]), set_->shape, random, room.augmented_image());
+            numbers_.apply(room.augmented_image(), row);
           } else {
-            numbers_.apply(set_->image(chosen[i]), row);
+            numbers_.apply(set_->image(images[i]), row);
           }
-          labels[i] = set_->labels[chosen[i]];
+          labels[i] = set_->labels[images[i]];
         }
       },
       change_);

@@ -13,16 +13,16 @@ namespace tutti::inline v0_1_0::nn {
 /// Centres the images in black ones of this side: models for 32 x 32 pixels do not take images of 28 x 28.
 /// @pre the side is at least that of the images
 [[nodiscard]] inline dataset pad(dataset const& set, std::size_t side) {
-  auto const& from = set.shape;
-  expects(from.rows <= side && from.columns <= side, "pad: images of ", from.rows, " x ", from.columns,
+  auto const& original = set.shape;
+  expects(original.rows <= side && original.columns <= side, "pad: images of ", original.rows, " x ", original.columns,
           " are larger than ", side, " x ", side, "; take a larger side");
-  dataset result{{from.channels, side, side}, set.classes, {}, set.labels};
+  dataset result{{original.channels, side, side}, set.classes, {}, set.labels};
   result.pixels.resize(result.size() * result.features());
-  std::size_t const above = (side - from.rows) / 2;
-  std::size_t const left = (side - from.columns) / 2;
-  for (std::size_t line = 0; line != set.size() * from.channels * from.rows; ++line) {
-    std::size_t const row = line / from.rows * side + above + line % from.rows;
-    std::ranges::copy(std::span(set.pixels).subspan(line * from.columns, from.columns),
+  std::size_t const top = (side - original.rows) / 2;
+  std::size_t const left = (side - original.columns) / 2;
+  for (std::size_t line = 0; line != set.size() * original.channels * original.rows; ++line) {
+    std::size_t const row = line / original.rows * side + top + line % original.rows;
+    std::ranges::copy(std::span(set.pixels).subspan(line * original.columns, original.columns),
                       std::span(result.pixels).subspan(row * side + left).begin());
   }
   return result;

@@ -43,8 +43,8 @@ class worker_observers final : public worker_observer {
       : worker_(worker), pace_(pace), observers_(observers...) {}
 
   void begin_gradient(duration last) override { pace_(worker_, last); }
-  void advanced(clock_value clock) override {
-    std::apply([clock](auto&... all) { (tell_advance(all, clock), ...); }, observers_);
+  void on_advance(clock_value clock) override {
+    std::apply([clock](auto&... observer) { (tell_advance(observer, clock), ...); }, observers_);
   }
 
  private:
@@ -63,8 +63,8 @@ class server_observers final : public server_observer {
                    Observers&... observers)
       : world_(world), self_(self), clock_(self.clock()), pace_(pace), observers_(observers...) {
     if (tasks != nullptr) {
-      reports_.emplace(*tasks, model, world.now(), observers...);
-      rests_.emplace(*tasks, model, observers...);
+      reporter_.emplace(*tasks, model, world.now(), observers...);
+      state_receiver_.emplace(*tasks, model, observers...);
     }
   }
 
@@ -78,18 +78,20 @@ class server_observers final : public server_observer {
       pace_.hold();
     }
   }
-  void served() override {
-    if (reports_) {
-      reports_->tell(world_.now());
+  void on_message() override {
+    if (reporter_) {
+      reporter_->tell(world_.now());
     }
     if (std::exchange(clock_, self_.clock()) != self_.clock()) {
-      std::apply([this](auto&... all) { (tell_advance(all, clock_), ...); }, observers_);
+      std::apply([this](auto&... observer) { (tell_advance(observer, clock_), ...); }, observers_);
     }
   }
-  [[nodiscard]] std::span<float> room() override { return rests_ ? rests_->room() : std::span<float>(); }
-  void rested() override {
-    if (rests_) {
-      rests_->done();
+  [[nodiscard]] std::span<float> state_buffer() override {
+    return state_receiver_ ? state_receiver_->buffer() : std::span<float>();
+  }
+  void on_state() override {
+    if (state_receiver_) {
+      state_receiver_->deliver();
     }
   }
 
@@ -99,8 +101,8 @@ class server_observers final : public server_observer {
   clock_value clock_;
   Pace& pace_;
   std::tuple<Observers&...> observers_;
-  std::optional<reporter<Observers...>> reports_;
-  std::optional<resting<Observers...>> rests_;
+  std::optional<reporter<Observers...>> reporter_;
+  std::optional<state_receiver<Observers...>> state_receiver_;
 };
 
 }  // namespace detail
@@ -117,16 +119,16 @@ class server_observers final : public server_observer {
 /// all ranks.
 ///
 /// Training begins with the epoch, weights, optimizer state and statistics of the replicas, which must be equal on
-/// all ranks. With `rests`, rank 0's replica receives the servers' state after each epoch, and one worker's
-/// statistics; observers with `at_rest(model)` are called with it.
+/// all ranks. With `pauses_after_epochs`, rank 0's replica receives the servers' state after each epoch, and one
+/// worker's statistics; observers with `on_pause(model)` are called with it.
 ///
-/// @param observers are called for steps and tests, on rank 0. Observers with `advanced(clock)` are called on every
+/// @param observers are called for steps and tests, on rank 0. Observers with `on_advance(clock)` are called on every
 /// rank: on a worker after each step, with the number of its steps, on a server with the number of its updates
 /// @returns the figures of all ranks on rank 0; empty elsewhere
 /// @throws error; precondition_error if there are no workers, or more servers than parameters; diverged on rank 0
 template <group Communicator, class Pace, observer... Observers>
-summary train(Communicator& world, roles const& roles, replica& model, consistency how, regulariser extra, Pace pace,
-              Observers&... observers) {
+summary train(Communicator& world, roles const& roles, replica& model, consistency consistency, regulariser extra,
+              Pace pace, Observers&... observers) {
   settings const& settings = model.settings();
   expects(roles.size() == world.size(), "parameter server: the roles are of ", roles.size(),
           " ranks, and the world has ", world.size(), "; give one for each rank");
@@ -139,34 +141,34 @@ summary train(Communicator& world, roles const& roles, replica& model, consisten
           "parameter server: servers apply the momentum after gradients are summed; set momentum_corrected to false");
   detail::layout const layout(
       model.ranges(), roles.servers(),
-      settings.optimizer == optimizer_kind::lars ? detail::layers::whole : detail::layers::divisible);
+      settings.optimizer == optimizer_kind::lars ? detail::layer_division::whole : detail::layer_division::divisible);
   auto channels = detail::connect(world, roles);
   if (!roles.serves(world.rank())) {
-    detail::worker_observers<Pace, Observers...> told(roles.worker(world.rank()), pace, observers...);
-    detail::work(std::move(channels), layout, model, how, told);
+    detail::worker_observers<Pace, Observers...> observer(roles.worker(world.rank()), pace, observers...);
+    detail::work(std::move(channels), layout, model, consistency, observer);
     return {};
   }
   auto const among_servers = detail::connect_servers(world, roles);
-  detail::shard shard(layout, world.rank(), how, settings, model.plan(), extra, roles.workers(), model.parameters(),
-                      model.optimizer_state(), model.plan().steps_before(model.position().epoch));
+  detail::shard shard(layout, world.rank(), consistency, settings, model.plan(), extra, roles.workers(),
+                      model.parameters(), model.optimizer_state(), model.plan().steps_before(model.position().epoch));
   std::optional<detail::scheduler> tasks;
   if (world.rank() == 0) {
-    tasks.emplace(how, roles.workers(), model.plan(), model.position().epoch);
+    tasks.emplace(consistency, roles.workers(), model.plan(), model.position().epoch);
   }
-  detail::channel_list const& clocked = *channels;
+  detail::channel_list const& world_channels = *channels;
   detail::server self(std::move(channels), std::move(shard));
-  detail::server_observers<Pace, Observers...> told(clocked, self, tasks ? &*tasks : nullptr, model, pace,
-                                                    observers...);
-  self.run(tasks ? &*tasks : nullptr, told);
-  auto ranks = detail::gather(roles, *among_servers, self.own_figures());
+  detail::server_observers<Pace, Observers...> observer(world_channels, self, tasks ? &*tasks : nullptr, model, pace,
+                                                        observers...);
+  self.run(tasks ? &*tasks : nullptr, observer);
+  auto ranks = detail::gather(roles, *among_servers, self.local_figures());
   if (!tasks) {
     return {};
   }
-  summary all{std::move(ranks), self.lost()};
+  summary result{std::move(ranks), self.lost_workers()};
   for (rank_type w = 0; w != roles.workers(); ++w) {
-    all.ranks.push_back(self.worker_figures(w));
+    result.ranks.push_back(self.worker_figures(w));
   }
-  return all;
+  return result;
 }
 
 }  // namespace tutti::nn::parameter_server

@@ -20,34 +20,34 @@ namespace tutti::inline v0_1_0::nn {
 /// @throws error like all operations
 template <group Communicator>
 [[nodiscard]] std::vector<usage> gather_usage(Communicator& world, usage_meter& meter) {
-  send give{world};
-  recv take{world};
+  send send_numbers{world};
+  recv receive_numbers{world};
   std::array<std::int64_t, 2> head{};  // count of numbers, and the beginning of the meter
-  usage mine = meter.result();
+  usage local_usage = meter.result();
   if (world.rank() != 0) {
-    auto const numbers = mine.to_numbers();
+    auto const numbers = local_usage.to_numbers();
     head = {static_cast<std::int64_t>(numbers.size()), meter.begin().count()};
-    give(head, 0);
-    give(numbers, 0);
+    send_numbers(head, 0);
+    send_numbers(numbers, 0);
     if (world.hosts().host(world.rank()) != world.hosts().host(0)) {
       (void)tutti::detail::clock_ahead(world, 0);
     }
     return {};
   }
-  std::vector<usage> all{std::move(mine)};
+  std::vector<usage> usages{std::move(local_usage)};
   for (rank_type r = 1; r != world.size(); ++r) {
-    take(head, r);
+    receive_numbers(head, r);
     std::vector<double> numbers(static_cast<std::size_t>(head[0]));
-    take(numbers, r);
-    all.push_back(usage::from_numbers(numbers));
+    receive_numbers(numbers, r);
+    usages.push_back(usage::from_numbers(numbers));
     duration later = time_point(head[1]) - meter.begin();
     if (world.hosts().host(r) != world.hosts().host(0)) {
       later -= tutti::detail::clock_ahead(world, r);
     }
-    all.back().shift = static_cast<double>(later.count()) * 1e-9;
+    usages.back().shift = static_cast<double>(later.count()) * 1e-9;
   }
-  align(all);
-  return all;
+  align(usages);
+  return usages;
 }
 
 }  // namespace tutti::nn

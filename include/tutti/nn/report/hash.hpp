@@ -12,8 +12,8 @@ namespace tutti::inline v0_1_0::nn {
 /// A hash of the bits of numbers, for comparing the final weights of trainings. (FNV-1a, by words: Fowler, Noll, Vo)
 [[nodiscard]] constexpr std::uint64_t hash_of(std::span<float const> numbers) noexcept {
   std::uint64_t hash = 14695981039346656037U;
-  for (float const one : numbers) {
-    hash = (hash ^ std::bit_cast<std::uint32_t>(one)) * 1099511628211U;
+  for (float const number : numbers) {
+    hash = (hash ^ std::bit_cast<std::uint32_t>(number)) * 1099511628211U;
   }
   return hash;
 }

@@ -13,11 +13,11 @@ TUTTI_DECL nlohmann::ordered_json to_json(settings const& settings, history cons
   using json = nlohmann::ordered_json;
   auto const times = [](std::vector<rank_time> const& ranks) {
     json list = json::array();
-    for (auto const& one : ranks) {
-      list.push_back({{"compute_s", one.compute},
-                      {"transfer_s", one.transfer},
-                      {"waiting_s", one.waiting},
-                      {"update_s", one.update}});
+    for (auto const& rank : ranks) {
+      list.push_back({{"compute_s", rank.compute},
+                      {"transfer_s", rank.transfer},
+                      {"waiting_s", rank.waiting},
+                      {"update_s", rank.update}});
     }
     return list;
   };
@@ -43,35 +43,39 @@ TUTTI_DECL nlohmann::ordered_json to_json(settings const& settings, history cons
                         {"standardised", settings.standardise},
                         {"prefetched", settings.prefetch}};
   result["epochs"] = json::array();
-  for (auto const& one : history.epochs) {
-    result["epochs"].push_back({{"epoch", one.epoch + 1},
-                                {"images", one.images},
-                                {"training_loss", one.training_loss},
-                                {"test_loss", one.test_loss},
-                                {"test_accuracy", one.test_accuracy},
-                                {"images_per_s", one.images_per_second()},
-                                {"training_s", one.training_seconds},
-                                {"testing_s", one.testing_seconds},
-                                {"seconds", one.seconds},
-                                {"ranks", times(one.ranks)}});
+  for (auto const& epoch : history.epochs) {
+    result["epochs"].push_back({{"epoch", epoch.epoch + 1},
+                                {"images", epoch.images},
+                                {"training_loss", epoch.training_loss},
+                                {"test_loss", epoch.test_loss},
+                                {"test_accuracy", epoch.test_accuracy},
+                                {"images_per_s", epoch.images_per_second()},
+                                {"training_s", epoch.training_seconds},
+                                {"testing_s", epoch.testing_seconds},
+                                {"seconds", epoch.seconds},
+                                {"ranks", times(epoch.ranks)}});
   }
   json loss = json::array();
   json accuracy = json::array();
   json seconds = json::array();
-  json sent = json::array();
-  json received = json::array();
-  for (auto const& one : history.steps) {
-    loss.push_back(one.loss);
-    accuracy.push_back(one.accuracy);
-    seconds.push_back(one.seconds);
-    sent.push_back(one.bytes_sent);
-    received.push_back(one.bytes_received);
+  json sent_bytes = json::array();
+  json received_bytes = json::array();
+  for (auto const& step : history.steps) {
+    loss.push_back(step.loss);
+    accuracy.push_back(step.accuracy);
+    seconds.push_back(step.seconds);
+    sent_bytes.push_back(step.bytes_sent);
+    received_bytes.push_back(step.bytes_received);
   }
-  result["steps"] = {
-      {"loss", loss}, {"accuracy", accuracy}, {"seconds", seconds}, {"sent_bytes", sent}, {"received_bytes", received}};
+  result["steps"] = {{"loss", loss},
+                     {"accuracy", accuracy},
+                     {"seconds", seconds},
+                     {"sent_bytes", sent_bytes},
+                     {"received_bytes", received_bytes}};
   result["faults"] = json::array();
-  for (auto const& one : history.faults) {
-    result["faults"].push_back({{"seconds", one.seconds}, {"ranks_before", one.ranks_before}, {"ranks", one.ranks}});
+  for (auto const& fault : history.faults) {
+    result["faults"].push_back(
+        {{"seconds", fault.seconds}, {"ranks_before", fault.ranks_before}, {"ranks", fault.ranks}});
   }
   result["images_per_s"] = history.images_per_second();
   result["ranks"] = times(history.time());

@@ -15,9 +15,9 @@ namespace tutti::inline v0_1_0::nn {
 ///     {"event":"epoch","epoch":1,"images":60000,"test_loss":0.1,"test_accuracy":0.97,...,"ranks":[{...}]}
 class json_lines {
  public:
-  /// @param behind true: append to the file; false: overwrite it
+  /// @param append true: append to the file; false: overwrite it
   /// @throws std::runtime_error if the file cannot be written
-  explicit json_lines(std::string path, bool behind = false);
+  explicit json_lines(std::string path, bool append = false);
   /// Takes over the file, and the lines not yet written to it.
   json_lines(json_lines&&) noexcept = default;
   /// Writes the remaining lines to the old file, then takes over the other one.
@@ -26,18 +26,18 @@ class json_lines {
 
   /// Records a step.
   template <class Replica>
-  void step(step_result const& done, Replica const&) {
-    write_step(done);
+  void step(step_result const& result, Replica const&) {
+    write_step(result);
   }
 
   /// Records an epoch.
   /// @throws std::runtime_error if the disk is full
-  void epoch(epoch_result const& done);
+  void epoch(epoch_result const& result);
 
  private:
-  void write_step(step_result const& done);
+  void write_step(step_result const& result);
   void write(std::string const& line, bool at_once);
-  void open(int how);
+  void open(int flag);
   void flush() noexcept;
   [[noreturn]] void fail(int code) const;
 

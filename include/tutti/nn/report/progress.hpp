@@ -16,43 +16,43 @@ namespace tutti::inline v0_1_0::nn {
 class progress {
  public:
   /// @param epochs, images numbers of epochs and of training images
-  progress(std::FILE* out, std::size_t epochs, std::size_t images);
+  progress(std::FILE* file, std::size_t epochs, std::size_t images);
 
   /// Records a step.
   template <class Replica>
-  void step(step_result const& done, Replica const&) {
-    if (done.batch == 0 || images_done_ == 0) {
+  void step(step_result const& result, Replica const&) {
+    if (result.batch == 0 || images_done_ == 0) {
       images_done_ = 0;
-      began_ = last_end_;
-      loss_ = done.loss;
-      accuracy_ = done.accuracy;
+      begin_ = last_end_;
+      loss_ = result.loss;
+      accuracy_ = result.accuracy;
     }
-    images_done_ += done.images;
-    loss_ += (done.loss - loss_) * 0.05F;  // moving means over about 20 steps
-    accuracy_ += (done.accuracy - accuracy_) * 0.05F;
-    if (moves_ && (done.seconds >= drawn_ + 0.1 || images_done_ == images_)) {
-      drawn_ = done.seconds;
-      draw(done);
+    images_done_ += result.images;
+    loss_ += (result.loss - loss_) * 0.05F;  // moving means over about 20 steps
+    accuracy_ += (result.accuracy - accuracy_) * 0.05F;
+    if (moves_ && (result.seconds >= last_drawing_ + 0.1 || images_done_ == images_)) {
+      last_drawing_ = result.seconds;
+      draw(result);
     }
   }
 
   /// Shows the result of an epoch.
-  void epoch(epoch_result const& done);
+  void epoch(epoch_result const& result);
 
  private:
-  void draw(step_result const& done);
+  void draw(step_result const& result);
   void write(std::string const& text);
 
-  std::FILE* out_;
+  std::FILE* file_;
   bool moves_;
   std::size_t epochs_;
   std::size_t images_;
   std::size_t images_done_ = 0;  // images of this epoch so far
   float loss_ = 0;
   float accuracy_ = 0;
-  double began_ = 0;
+  double begin_ = 0;
   double last_end_ = 0;
-  double drawn_ = 0;
+  double last_drawing_ = 0;
 };
 
 }  // namespace tutti::nn

@@ -13,7 +13,7 @@ namespace tutti::inline v0_1_0::nn {
 /// The words in a plot of a training.
 struct plot_words {
   std::string title{};                       ///< title above the plot
-  std::string below{};                       ///< line below the title, such as data and model
+  std::string subtitle{};                    ///< line below the title, such as data and model
   std::string images = "all ranks' images";  ///< images behind the training's loss and accuracy
   std::string bytes = "rank 0";              ///< rank whose bytes are shown
 };

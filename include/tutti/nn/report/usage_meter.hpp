@@ -25,7 +25,7 @@ class usage_meter {
  public:
   /// @param ranks size of the world, or of the largest world in which the meter is used
   explicit usage_meter(rank_type ranks, time_point now = steady_now()) : begin_(now), last_(ranks * lane_count) {
-    bins_.reserve(most);
+    bins_.reserve(max_bins);
     open(0);
   }
 
@@ -33,23 +33,23 @@ class usage_meter {
   void record(event const& e) noexcept {
     switch (e.kind) {
       case event_kind::enter:
-        doing_ = e.text == "gradient" || e.text == "test" ? &usage_bin::computing : &usage_bin::updating;
-        since_ = e.time;
+        activity_ = e.text == "gradient" || e.text == "test" ? &usage_bin::computing : &usage_bin::updating;
+        activity_begin_ = e.time;
         return;
       case event_kind::leave:
         spend(e.time);
-        doing_ = nullptr;
+        activity_ = nullptr;
         return;
       case event_kind::send: {
-        usage_bin& to = at(e.time);
-        to.bytes_sent += static_cast<double>(e.bytes);
-        ++to.messages_sent;
+        usage_bin& bin = at(e.time);
+        bin.bytes_sent += static_cast<double>(e.bytes);
+        ++bin.messages_sent;
         return;
       }
       case event_kind::receive: {
-        usage_bin& to = at(e.time);
-        to.bytes_received += static_cast<double>(e.bytes);
-        to.messages_received += begins(e) ? 1 : 0;
+        usage_bin& bin = at(e.time);
+        bin.bytes_received += static_cast<double>(e.bytes);
+        bin.messages_received += begins(e) ? 1 : 0;
         return;
       }
       default:
@@ -60,18 +60,18 @@ class usage_meter {
   /// The activity until `now`.
   [[nodiscard]] usage result(time_point now = steady_now()) {
     (void)at(now);
-    double const all = seconds(now - begin_);
-    usage made{{}, width_, bins_, 0};
-    for (std::size_t i = 0; i != made.bins.size(); ++i) {
-      made.bins[i].seconds = (std::min)(width_, all - static_cast<double>(i) * width_);
+    double const total_seconds = seconds(now - begin_);
+    usage output{{}, width_, bins_, 0};
+    for (std::size_t i = 0; i != output.bins.size(); ++i) {
+      output.bins[i].seconds = (std::min)(width_, total_seconds - static_cast<double>(i) * width_);
     }
-    return made;
+    return output;
   }
   /// The beginning, on the clock of the events.
   [[nodiscard]] time_point begin() const noexcept { return begin_; }
 
  private:
-  static constexpr std::size_t most = 256;
+  static constexpr std::size_t max_bins = 256;
 
   /// The message of an event. A message may arrive in parts, which follow each other on one lane from one rank.
   struct message {
@@ -84,37 +84,38 @@ class usage_meter {
   [[nodiscard]] static double seconds(duration d) noexcept { return static_cast<double>(d.count()) * 1e-9; }
 
   [[nodiscard]] bool begins(event const& e) noexcept {
-    std::size_t const where = std::size_t{e.peer} * lane_count + e.flow.lane;
-    if (where >= last_.size()) {
+    std::size_t const stream = std::size_t{e.peer} * lane_count + e.flow.lane;
+    if (stream >= last_.size()) {
       return true;
     }
     message const now{e.number.sequence, e.flow.number, e.step};
-    bool const other = now != last_[where];
-    last_[where] = now;
-    return other;
+    bool const is_new = now != last_[stream];
+    last_[stream] = now;
+    return is_new;
   }
 
-  /// Adds the time since `since_` to the current activity.
+  /// Adds the time since `activity_begin_` to the current activity.
   void spend(time_point end) noexcept {
-    if (doing_ == nullptr) {
+    if (activity_ == nullptr) {
       return;
     }
     (void)at(end);  // before the loop, which needs a constant width
-    double from = (std::max)(0.0, seconds(since_ - begin_));
-    for (double const to = seconds(end - begin_); from < to;) {
-      auto const i = (std::min)(static_cast<std::size_t>(from / width_), bins_.size() - 1);
-      double const border = i + 1 == bins_.size() ? to : (std::min)(to, static_cast<double>(i + 1) * width_);
-      bins_[i].*doing_ += border - from;
-      from = (std::max)(border, from + 1e-9);
+    double position = (std::max)(0.0, seconds(activity_begin_ - begin_));
+    for (double const end_seconds = seconds(end - begin_); position < end_seconds;) {
+      auto const i = (std::min)(static_cast<std::size_t>(position / width_), bins_.size() - 1);
+      double const border =
+          i + 1 == bins_.size() ? end_seconds : (std::min)(end_seconds, static_cast<double>(i + 1) * width_);
+      bins_[i].*activity_ += border - position;
+      position = (std::max)(border, position + 1e-9);
     }
   }
 
   [[nodiscard]] usage_bin& at(time_point now) noexcept {
-    double const when = (std::max)(0.0, seconds(now - begin_));
-    while (when >= width_ * static_cast<double>(most)) {
+    double const offset = (std::max)(0.0, seconds(now - begin_));
+    while (offset >= width_ * static_cast<double>(max_bins)) {
       halve();
     }
-    auto const i = static_cast<std::size_t>(when / width_);
+    auto const i = static_cast<std::size_t>(offset / width_);
     if (i >= bins_.size()) {
       open(i);
     }
@@ -125,17 +126,17 @@ class usage_meter {
   void open(std::size_t i) noexcept {
     usage_bin next;
     next.resident = bins_.empty() ? 0 : bins_.back().resident;
-    bins_.resize((std::min)(i + 1, most), next);
+    bins_.resize((std::min)(i + 1, max_bins), next);
     bins_.back().resident = detail::resident_bytes();
   }
 
   void halve() noexcept {
     for (std::size_t i = 0; 2 * i < bins_.size(); ++i) {
-      usage_bin both = bins_[2 * i];
+      usage_bin sum = bins_[2 * i];
       if (2 * i + 1 < bins_.size()) {
-        both.add(bins_[2 * i + 1], 1);
+        sum.add(bins_[2 * i + 1], 1);
       }
-      bins_[i] = both;
+      bins_[i] = sum;
     }
     bins_.resize((bins_.size() + 1) / 2);
     width_ *= 2;
@@ -144,8 +145,8 @@ class usage_meter {
   time_point begin_;
   double width_ = 1e-3;
   std::vector<usage_bin> bins_;
-  double usage_bin::*doing_ = nullptr;
-  time_point since_{};
+  double usage_bin::*activity_ = nullptr;
+  time_point activity_begin_{};
   std::vector<message> last_;  // last message of each peer and lane
 };
 
@@ -157,15 +158,15 @@ class usage_trace {
 
   /// Attaches a meter.
   /// @pre the meter outlives the events
-  void attach(usage_meter& to) noexcept { to_ = &to; }
+  void attach(usage_meter& meter) noexcept { meter_ = &meter; }
   /// True if a meter is attached.
-  [[nodiscard]] bool is_on() const noexcept { return to_ != nullptr; }
+  [[nodiscard]] bool is_on() const noexcept { return meter_ != nullptr; }
   /// Passes an event to the meter.
   /// @pre on()
-  void record(event const& e) noexcept { to_->record(e); }
+  void record(event const& e) noexcept { meter_->record(e); }
 
  private:
-  usage_meter* to_ = nullptr;
+  usage_meter* meter_ = nullptr;
 };
 
 static_assert(tracer<usage_trace>);

@@ -34,9 +34,9 @@ class simulated_learner final : public learner_adaptor {
         seed_(seed),
         rank_(rank),
         timetable_(ranges(), multiply_adds()) {
-    expects(speed.factor >= 1 && speed.most_at_random >= 1,
+    expects(speed.factor >= 1 && speed.max_random_factor >= 1,
             "simulated speed: factors of slowness must be 1 or more, not ", speed.factor, " and up to ",
-            speed.most_at_random);
+            speed.max_random_factor);
     expects(speed.seconds_per_image >= 0, "simulated speed: the time of a gradient must be 0 or more, not ",
             speed.seconds_per_image, " s an image");
   }
@@ -57,16 +57,16 @@ class simulated_learner final : public learner_adaptor {
     slowdown_.resume();
     learner_adaptor::begin();
   }
-  void gradient(image_batch const& images, batch_context<float> const& how, float scale, bool last,
+  void gradient(image_batch const& images, batch_context<float> const& context, float scale, bool last,
                 gradient_listener& listener) override {
-    double const factor = speed_.factor_at(seed_, rank_, how.step);
+    double const factor = speed_.factor_at(seed_, rank_, context.step);
     if (!speed_.computes()) {
       simulate(images.labels.size(), factor, listener);
       return;
     }
     slowdown_.set(factor);
     paced_listener passed_on(slowdown_, listener);
-    learner_adaptor::gradient(images, how, scale, last, passed_on);
+    learner_adaptor::gradient(images, context, scale, last, passed_on);
   }
   void clear_gradients(gradient_listener& listener) override {
     if (!speed_.computes()) {

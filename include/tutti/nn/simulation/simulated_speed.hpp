@@ -18,19 +18,19 @@ struct simulated_speed {
   double seconds_per_image = 0;
   /// The largest additional random factor of a gradient, drawn for each one, 1 or more: as if other programs ran on
   /// the machine.
-  double most_at_random = 1;
+  double max_random_factor = 1;
 
   /// The factor of a rank's gradient in a step, a function of the seed.
   [[nodiscard]] constexpr double factor_at(std::uint64_t seed, rank_type rank, std::size_t step) const noexcept {
     constexpr std::uint64_t own_streams = std::uint64_t{1} << 63;  // streams that nothing else draws from
-    random_sequence drawn(seed, own_streams | std::uint64_t{rank} << 40 | step);
-    return factor * (1 + (most_at_random - 1) * drawn.fraction<double>());
+    random_sequence sequence(seed, own_streams | std::uint64_t{rank} << 40 | step);
+    return factor * (1 + (max_random_factor - 1) * sequence.fraction<double>());
   }
 
   /// True if gradients are computed.
   [[nodiscard]] constexpr bool computes() const noexcept { return seconds_per_image == 0; }
   /// True if this is the machine's own speed.
-  [[nodiscard]] constexpr bool is_real() const noexcept { return computes() && factor == 1 && most_at_random == 1; }
+  [[nodiscard]] constexpr bool is_real() const noexcept { return computes() && factor == 1 && max_random_factor == 1; }
 };
 
 }  // namespace tutti::nn

@@ -30,14 +30,14 @@ TUTTI_DECL fingerprint& fingerprint::add(settings const& s) {
   add("momentum corrected", s.momentum_corrected ? "yes" : "no");
   add("images", name(s.images)).add("trust", s.trust).add("micro-batch", s.micro_batch);
   add("synchronised statistics", s.synchronised_statistics ? "yes" : "no");
-  if (auto const* const moved = std::get_if<crop_and_flip>(&s.augmentation)) {
-    add("crop", moved->padding).add("flip", moved->flips ? "yes" : "no");
+  if (auto const* const augmentation = std::get_if<crop_and_flip>(&s.augmentation)) {
+    add("crop", augmentation->padding).add("flip", augmentation->flips ? "yes" : "no");
   }
   return add("standardise", s.standardise ? "yes" : "no").add("reproducible", s.reproducible ? "yes" : "no");
 }
 
 TUTTI_DECL fingerprint& fingerprint::add(std::string_view name, dataset const& data) {
-  auto const sum = [](uLong before, auto const& bytes) { return ::crc32_z(before, bytes.data(), bytes.size()); };
+  auto const sum = [](uLong previous, auto const& bytes) { return ::crc32_z(previous, bytes.data(), bytes.size()); };
   std::string checksum;
   for (auto [left, digit] = std::pair(sum(sum(0, data.pixels), data.labels), 0); digit != 8; ++digit, left >>= 4) {
     checksum.insert(0, 1, "0123456789abcdef"[left & 15]);
@@ -47,22 +47,24 @@ TUTTI_DECL fingerprint& fingerprint::add(std::string_view name, dataset const& d
 }
 
 TUTTI_DECL std::string fingerprint::differences(std::string_view other) const {
-  auto const there = lines(other);
-  auto const here = lines(text_);
+  auto const other_lines = lines(other);
+  auto const own_lines = lines(text_);
   std::string result;
-  auto const say = [&](std::string_view name, std::string_view a, std::string_view b) {
+  auto const add_difference = [&](std::string_view name, std::string_view a, std::string_view b) {
     result.append(result.empty() ? "" : "; ").append(name).append(" = ").append(a).append(" there, ");
     result.append(b).append(" here");
   };
   std::size_t i = 0;
-  for (; i != there.size() && i != here.size() && there[i].first == here[i].first; ++i) {
-    if (there[i].second != here[i].second) {
-      say(there[i].first, there[i].second, here[i].second);
+  for (; i != other_lines.size() && i != own_lines.size() && other_lines[i].first == own_lines[i].first; ++i) {
+    if (other_lines[i].second != own_lines[i].second) {
+      add_difference(other_lines[i].first, other_lines[i].second, own_lines[i].second);
     }
   }
-  if (i != there.size() || i != here.size()) {
-    say(i != there.size() ? there[i].first : here[i].first, i != there.size() ? there[i].second : "nothing",
-        i != here.size() ? std::string(here[i].first) + " = " + std::string(here[i].second) : "nothing");
+  if (i != other_lines.size() || i != own_lines.size()) {
+    add_difference(
+        i != other_lines.size() ? other_lines[i].first : own_lines[i].first,
+        i != other_lines.size() ? other_lines[i].second : "nothing",
+        i != own_lines.size() ? std::string(own_lines[i].first) + " = " + std::string(own_lines[i].second) : "nothing");
   }
   return result;
 }
@@ -70,10 +72,10 @@ TUTTI_DECL std::string fingerprint::differences(std::string_view other) const {
 TUTTI_DECL std::vector<fingerprint::line> fingerprint::lines(std::string_view text) {
   std::vector<line> result;
   while (!text.empty()) {
-    auto const one = text.substr(0, text.find('\n'));
-    text.remove_prefix(one.size() == text.size() ? one.size() : one.size() + 1);
-    auto const middle = one.find(" = ");
-    result.emplace_back(one.substr(0, middle), middle == one.npos ? "" : one.substr(middle + 3));
+    auto const entry = text.substr(0, text.find('\n'));
+    text.remove_prefix(entry.size() == text.size() ? entry.size() : entry.size() + 1);
+    auto const middle = entry.find(" = ");
+    result.emplace_back(entry.substr(0, middle), middle == entry.npos ? "" : entry.substr(middle + 3));
   }
   return result;
 }

@@ -14,87 +14,87 @@
 namespace tutti::inline v0_1_0::nn {
 
 TUTTI_DECL std::string encode(history const& history) {
-  packer p;
-  auto const real = [&](double number) { p.number(std::bit_cast<std::uint64_t>(number)); };
-  p.number(history.steps.size());
-  for (auto const& one : history.steps) {
-    p.number(one.epoch).number(one.batch).number(one.images);
-    real(double{one.loss});
-    real(double{one.accuracy});
-    real(one.seconds);
-    real(double{one.rate});
-    real(one.bytes_sent);
-    real(one.bytes_received);
+  packer output;
+  auto const real = [&](double number) { output.number(std::bit_cast<std::uint64_t>(number)); };
+  output.number(history.steps.size());
+  for (auto const& step : history.steps) {
+    output.number(step.epoch).number(step.batch).number(step.images);
+    real(double{step.loss});
+    real(double{step.accuracy});
+    real(step.seconds);
+    real(double{step.rate});
+    real(step.bytes_sent);
+    real(step.bytes_received);
   }
-  p.number(history.epochs.size());
-  for (auto const& one : history.epochs) {
-    p.number(one.epoch).number(one.images);
-    real(one.test_loss);
-    real(one.test_accuracy);
-    real(one.training_seconds);
-    real(one.testing_seconds);
-    real(one.seconds);
-    real(one.training_loss);
-    p.number(one.ranks.size());
-    for (auto const& rank : one.ranks) {
+  output.number(history.epochs.size());
+  for (auto const& epoch : history.epochs) {
+    output.number(epoch.epoch).number(epoch.images);
+    real(epoch.test_loss);
+    real(epoch.test_accuracy);
+    real(epoch.training_seconds);
+    real(epoch.testing_seconds);
+    real(epoch.seconds);
+    real(epoch.training_loss);
+    output.number(epoch.ranks.size());
+    for (auto const& rank : epoch.ranks) {
       real(rank.compute);
       real(rank.transfer);
       real(rank.waiting);
       real(rank.update);
     }
   }
-  p.number(history.faults.size());
-  for (auto const& one : history.faults) {
-    real(one.seconds);
-    p.number(one.ranks_before).number(one.ranks);
+  output.number(history.faults.size());
+  for (auto const& fault : history.faults) {
+    real(fault.seconds);
+    output.number(fault.ranks_before).number(fault.ranks);
   }
-  return p.take();
+  return output.take();
 }
 
-TUTTI_DECL bool decode(std::string_view bytes, history& to) {
-  unpacker u(bytes);
-  auto const real = [&] { return std::bit_cast<double>(u.number()); };
-  auto const whole = [&] { return u.number_as<std::size_t>(); };
-  to = {};
+TUTTI_DECL bool decode(std::string_view bytes, history& history) {
+  unpacker input(bytes);
+  auto const real = [&] { return std::bit_cast<double>(input.number()); };
+  auto const whole = [&] { return input.number_as<std::size_t>(); };
+  history = {};
   // Every iteration consumes bytes, so a wrong count ends the loop.
-  for (std::uint64_t count = u.number(); u.good() && count > 0; --count) {
-    step_result one;
-    one.epoch = whole();
-    one.batch = whole();
-    one.images = whole();
-    one.loss = static_cast<float>(real());
-    one.accuracy = static_cast<float>(real());
-    one.seconds = real();
-    one.rate = static_cast<float>(real());
-    one.bytes_sent = real();
-    one.bytes_received = real();
-    to.steps.push_back(one);
+  for (std::uint64_t count = input.number(); input.good() && count > 0; --count) {
+    step_result step;
+    step.epoch = whole();
+    step.batch = whole();
+    step.images = whole();
+    step.loss = static_cast<float>(real());
+    step.accuracy = static_cast<float>(real());
+    step.seconds = real();
+    step.rate = static_cast<float>(real());
+    step.bytes_sent = real();
+    step.bytes_received = real();
+    history.steps.push_back(step);
   }
-  for (std::uint64_t count = u.number(); u.good() && count > 0; --count) {
-    epoch_result one;
-    one.epoch = whole();
-    one.images = whole();
-    one.test_loss = real();
-    one.test_accuracy = real();
-    one.training_seconds = real();
-    one.testing_seconds = real();
-    one.seconds = real();
-    one.training_loss = real();
-    for (std::uint64_t ranks = u.number(); u.good() && ranks > 0; --ranks) {
+  for (std::uint64_t count = input.number(); input.good() && count > 0; --count) {
+    epoch_result epoch;
+    epoch.epoch = whole();
+    epoch.images = whole();
+    epoch.test_loss = real();
+    epoch.test_accuracy = real();
+    epoch.training_seconds = real();
+    epoch.testing_seconds = real();
+    epoch.seconds = real();
+    epoch.training_loss = real();
+    for (std::uint64_t ranks = input.number(); input.good() && ranks > 0; --ranks) {
       rank_time rank;
       for (double* const part : {&rank.compute, &rank.transfer, &rank.waiting, &rank.update}) {
         *part = real();
       }
-      one.ranks.push_back(rank);
+      epoch.ranks.push_back(rank);
     }
-    to.epochs.push_back(std::move(one));
+    history.epochs.push_back(std::move(epoch));
   }
-  for (std::uint64_t count = u.number(); u.good() && count > 0; --count) {
+  for (std::uint64_t count = input.number(); input.good() && count > 0; --count) {
     double const seconds = real();
-    std::size_t const before = whole();
-    to.faults.push_back({seconds, before, whole()});
+    std::size_t const previous_ranks = whole();
+    history.faults.push_back({seconds, previous_ranks, whole()});
   }
-  return u.is_complete();
+  return input.is_complete();
 }
 
 }  // namespace tutti::nn

@@ -25,7 +25,7 @@ struct training_state {
 };
 
 /// The position at which a training was resumed.
-struct resumed_from {
+struct resume_position {
   training_position place;  ///< position in the training
   rank_type ranks = 0;      ///< number of ranks of the interrupted training
 };
@@ -33,7 +33,7 @@ struct resumed_from {
 namespace detail {
 
 /// The vectors of a replica, with its rank, which selects its part of the statistics.
-struct own_numbers {
+struct local_state {
   std::span<float> parameters;
   std::span<float> optimizer;
   std::span<float> statistics;
@@ -42,13 +42,13 @@ struct own_numbers {
 };
 
 /// @returns the number of images that the statistics have followed since they were last equal on all ranks
-TUTTI_DECL std::size_t restore(training_state const& from, own_numbers const& to);
+TUTTI_DECL std::size_t restore(training_state const& state, local_state const& local);
 
 /// The statistics of a rank's layers, then the number of images that they have followed; empty if there are no
 /// statistics.
 [[nodiscard]] inline std::vector<float> weighed_statistics(replica& model) {
-  auto const own = model.statistics();
-  std::vector<float> result(own.begin(), own.end());
+  auto const statistics = model.statistics();
+  std::vector<float> result(statistics.begin(), statistics.end());
   if (!result.empty()) {
     result.push_back(static_cast<float>(model.statistics_images()));
   }
@@ -60,10 +60,10 @@ TUTTI_DECL std::size_t restore(training_state const& from, own_numbers const& to
 /// Restores a replica's state on the same rank. With another number of ranks, layers receive the mean of all ranks'
 /// statistics, weighted by the images that each has seen, as at the end of each epoch.
 /// @pre the state is that of a training like the replica's
-inline void restore(training_state const& from, replica& to) {
-  to.statistics_images(
-      detail::restore(from, {to.parameters(), to.optimizer_state(), to.statistics(), to.rank(), to.size()}));
-  to.position(from.place);
+inline void restore(training_state const& state, replica& model) {
+  model.statistics_images(detail::restore(
+      state, {model.parameters(), model.optimizer_state(), model.statistics(), model.rank(), model.size()}));
+  model.position(state.place);
 }
 
 }  // namespace tutti::nn

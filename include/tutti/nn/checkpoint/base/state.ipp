@@ -10,34 +10,37 @@
 
 namespace tutti::inline v0_1_0::nn::detail {
 
-TUTTI_DECL std::size_t restore(training_state const& from, own_numbers const& to) {
-  auto const own = to.statistics;
-  std::size_t const each = own.empty() ? 0 : own.size() + 1;
-  expects(from.parameters.size() == to.parameters.size() && from.optimizer.size() == to.optimizer.size() &&
-              from.statistics.size() == each * from.ranks,
-          "restore: the state has ", from.parameters.size(), " parameters, ", from.optimizer.size(),
-          " numbers of the optimizer and ", from.statistics.size(), " statistics of ", from.ranks,
-          " ranks; the replica has ", to.parameters.size(), ", ", to.optimizer.size(), " and ", each, " on each rank");
-  std::ranges::copy(from.parameters, to.parameters.begin());
-  std::ranges::copy(from.optimizer, to.optimizer.begin());
-  if (own.empty()) {
+TUTTI_DECL std::size_t restore(training_state const& state, local_state const& local) {
+  auto const statistics = local.statistics;
+  std::size_t const size_per_rank = statistics.empty() ? 0 : statistics.size() + 1;
+  expects(state.parameters.size() == local.parameters.size() && state.optimizer.size() == local.optimizer.size() &&
+              state.statistics.size() == size_per_rank * state.ranks,
+          "restore: the state has ", state.parameters.size(), " parameters, ", state.optimizer.size(),
+          " numbers of the optimizer and ", state.statistics.size(), " statistics of ", state.ranks,
+          " ranks; the replica has ", local.parameters.size(), ", ", local.optimizer.size(), " and ", size_per_rank,
+          " on each rank");
+  std::ranges::copy(state.parameters, local.parameters.begin());
+  std::ranges::copy(state.optimizer, local.optimizer.begin());
+  if (statistics.empty()) {
     return 0;
   }
-  auto const remembered = [&](std::size_t rank) { return std::span(from.statistics).subspan(each * rank, own.size()); };
-  auto const images = [&](std::size_t rank) { return from.statistics[each * rank + own.size()]; };
-  if (from.ranks == to.ranks) {
-    std::ranges::copy(remembered(to.rank), own.begin());
-    return static_cast<std::size_t>(images(to.rank));
+  auto const saved_statistics = [&](std::size_t rank) {
+    return std::span(state.statistics).subspan(size_per_rank * rank, statistics.size());
+  };
+  auto const images = [&](std::size_t rank) { return state.statistics[size_per_rank * rank + statistics.size()]; };
+  if (state.ranks == local.ranks) {
+    std::ranges::copy(saved_statistics(local.rank), statistics.begin());
+    return static_cast<std::size_t>(images(local.rank));
   }
-  float all = 0;
+  float total_images = 0;
   // The result if no rank has seen an image since: the statistics are equal on all.
-  std::ranges::copy(remembered(0), own.begin());
-  for (std::size_t r = 0; r != from.ranks; ++r) {
+  std::ranges::copy(saved_statistics(0), statistics.begin());
+  for (std::size_t r = 0; r != state.ranks; ++r) {
     if (images(r) > 0) {
-      all += images(r);
-      std::ranges::transform(own, remembered(r), own.begin(), [share = images(r) / all](float mean, float value) {
-        return mean + share * (value - mean);
-      });
+      total_images += images(r);
+      std::ranges::transform(
+          statistics, saved_statistics(r), statistics.begin(),
+          [share = images(r) / total_images](float mean, float value) { return mean + share * (value - mean); });
     }
   }
   return 0;

@@ -7,8 +7,8 @@
 
 namespace tutti::inline v0_1_0::nn::detail::inline batches {
 
-TUTTI_DECL background_filler::background_filler(image_source from, std::size_t rows)
-    : from_(std::move(from)), room_(rows, from_.set().features()), thread_([this] { serve(); }) {}
+TUTTI_DECL background_filler::background_filler(image_source source, std::size_t rows)
+    : source_(std::move(source)), room_(rows, source_.set().features()), thread_([this] { serve(); }) {}
 
 TUTTI_DECL background_filler::~background_filler() {
   settle();
@@ -16,20 +16,20 @@ TUTTI_DECL background_filler::~background_filler() {
   thread_.join();
 }
 
-TUTTI_DECL void background_filler::start(image_choice const& wanted) {
+TUTTI_DECL void background_filler::start(image_choice const& images) {
   settle();
-  wanted_ = wanted;
+  images_ = images;
   problem_ = nullptr;
-  become(stage::requested);
+  become(stage::filling);
 }
 
 TUTTI_DECL void background_filler::settle() noexcept {
-  stage_.wait(stage::requested, std::memory_order_acquire);
+  stage_.wait(stage::filling, std::memory_order_acquire);
   stage_.store(stage::idle, std::memory_order_relaxed);
 }
 
-TUTTI_DECL bool background_filler::take(image_choice const& wanted, batch_room& room) {
-  if (stage_.load(std::memory_order_relaxed) == stage::idle || !(wanted == wanted_)) {
+TUTTI_DECL bool background_filler::take(image_choice const& images, batch_room& room) {
+  if (stage_.load(std::memory_order_relaxed) == stage::idle || !(images == images_)) {
     return false;
   }
   settle();
@@ -51,36 +51,36 @@ TUTTI_DECL void background_filler::serve() noexcept {
     if (now == stage::leaving) {
       return;
     }
-    if (now != stage::requested) {
+    if (now != stage::filling) {
       stage_.wait(now, std::memory_order_acquire);
       continue;
     }
     try {
-      from_.fill(wanted_.images, wanted_.epoch, room_);
+      source_.fill(images_.images, images_.epoch, room_);
     } catch (...) {
       problem_ = std::current_exception();
     }
-    become(stage::done);
+    become(stage::ready);
   }
 }
 
-TUTTI_DECL batch_loader::batch_loader(image_source from, std::size_t rows, loading how)
-    : from_(std::move(from)), room_(rows, from_.set().features()) {
-  if (how == loading::ahead) {
-    ahead_ = std::make_unique<background_filler>(from_, rows);
+TUTTI_DECL batch_loader::batch_loader(image_source source, std::size_t rows, loading_time loading_time)
+    : source_(std::move(source)), room_(rows, source_.set().features()) {
+  if (loading_time == loading_time::ahead) {
+    ahead_ = std::make_unique<background_filler>(source_, rows);
   }
 }
 
-TUTTI_DECL image_batch batch_loader::load(std::span<std::uint32_t const> chosen, std::uint64_t epoch) {
-  if (ahead_ == nullptr || !ahead_->take({chosen, epoch}, room_)) {
-    from_.fill(chosen, epoch, room_);
+TUTTI_DECL image_batch batch_loader::load(std::span<std::uint32_t const> images, std::uint64_t epoch) {
+  if (ahead_ == nullptr || !ahead_->take({images, epoch}, room_)) {
+    source_.fill(images, epoch, room_);
   }
-  return {room_.numbers(chosen.size()), room_.labels(chosen.size())};
+  return {room_.numbers(images.size()), room_.labels(images.size())};
 }
 
-TUTTI_DECL void batch_loader::prepare(std::span<std::uint32_t const> chosen, std::uint64_t epoch) {
+TUTTI_DECL void batch_loader::prepare(std::span<std::uint32_t const> images, std::uint64_t epoch) {
   if (ahead_ != nullptr) {
-    ahead_->start({chosen, epoch});
+    ahead_->start({images, epoch});
   }
 }
 

@@ -40,17 +40,17 @@ class own_batches {
   /// The number of samples of batch b, over all ranks.
   [[nodiscard]] std::size_t size(std::size_t b) const noexcept;
   /// This rank's part of batch b.
-  [[nodiscard]] std::span<std::uint32_t const> own(std::size_t b) const noexcept;
+  [[nodiscard]] std::span<std::uint32_t const> part(std::size_t b) const noexcept;
   /// The number of samples of batch b on ranks before this one.
-  [[nodiscard]] std::size_t before(std::size_t b) const noexcept;
+  [[nodiscard]] std::size_t offset(std::size_t b) const noexcept;
 
   /// The largest number of samples of this rank in a batch of the training; at least 1.
-  [[nodiscard]] std::size_t most(batch_plan const& plan) const noexcept;
+  [[nodiscard]] std::size_t max_part_size(batch_plan const& plan) const noexcept;
   /// True if each rank has a sample in each batch of the training.
   [[nodiscard]] bool all_ranks_always(batch_plan const& plan) const;
 
  private:
-  [[nodiscard]] std::size_t before(std::size_t b, rank_type rank) const noexcept;
+  [[nodiscard]] std::size_t offset(std::size_t b, rank_type rank) const noexcept;
 
   rank_type rank_;
   rank_type size_;
@@ -58,10 +58,10 @@ class own_batches {
   std::size_t samples_;
   std::size_t batch_;
   std::uint64_t seed_;
-  std::optional<sampler> dealt_;       // sampler of shared images; otherwise empty
-  std::vector<std::size_t> owned_;     // number of each rank's own images
-  std::vector<std::uint32_t> images_;  // own images of this rank
-  std::vector<std::uint32_t> order_;   // own images in the order of this epoch
+  std::optional<sampler> sampler_;         // sampler of shared images; otherwise empty
+  std::vector<std::size_t> image_counts_;  // number of each rank's own images
+  std::vector<std::uint32_t> images_;      // own images of this rank
+  std::vector<std::uint32_t> order_;       // own images in the order of this epoch
 };
 
 }  // namespace tutti::nn::detail::batches

@@ -19,7 +19,7 @@ namespace tutti::inline v0_1_0::nn::detail::inline batches {
 /// "pathological non-IID")
 /// @pre the ownership is not shared
 [[nodiscard]] TUTTI_DECL std::vector<std::vector<std::uint32_t>> partition(std::span<std::uint8_t const> labels,
-                                                                           ownership how, rank_type ranks,
+                                                                           ownership ownership, rank_type ranks,
                                                                            std::uint64_t seed);
 
 }  // namespace tutti::nn::detail::batches

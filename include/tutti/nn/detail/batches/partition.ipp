@@ -14,9 +14,9 @@
 
 namespace tutti::inline v0_1_0::nn::detail::inline batches {
 
-TUTTI_DECL std::vector<std::vector<std::uint32_t>> partition(std::span<std::uint8_t const> labels, ownership how,
+TUTTI_DECL std::vector<std::vector<std::uint32_t>> partition(std::span<std::uint8_t const> labels, ownership ownership,
                                                              rank_type ranks, std::uint64_t seed) {
-  expects(how != ownership::common,
+  expects(ownership != ownership::common,
           "partition: shared images are not divided among the ranks; use ownership::iid or ownership::labels");
   constexpr std::uint64_t stream = UINT64_MAX;  // the streams of epochs and images are far below
   random_sequence random(seed, stream);
@@ -27,17 +27,17 @@ TUTTI_DECL std::vector<std::vector<std::uint32_t>> partition(std::span<std::uint
     return result;
   };
   auto samples = permutation(labels.size());
-  std::size_t const each = how == ownership::labels ? 2 : 1;
-  if (how == ownership::labels) {
+  std::size_t const shards_per_rank = ownership == ownership::labels ? 2 : 1;
+  if (ownership == ownership::labels) {
     std::ranges::stable_sort(samples, {}, [&](std::uint32_t i) { return labels[i]; });
   }
-  std::size_t const shards = each * ranks;
+  std::size_t const shards = shards_per_rank * ranks;
   auto const order = permutation(shards);
   std::vector<std::vector<std::uint32_t>> result(ranks);
   for (std::size_t s = 0; s != shards; ++s) {
     auto const first = samples.begin() + static_cast<std::ptrdiff_t>(block_begin(samples.size(), shards, order[s]));
     auto const last = first + static_cast<std::ptrdiff_t>(block_size(samples.size(), shards, order[s]));
-    result[s / each].insert(result[s / each].end(), first, last);
+    result[s / shards_per_rank].insert(result[s / shards_per_rank].end(), first, last);
   }
   return result;
 }

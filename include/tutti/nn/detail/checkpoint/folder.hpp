@@ -60,7 +60,7 @@ class checkpoint_folder {
   /// Creates the folder if necessary, and checks that it is writable.
   /// @param keep number of the latest checkpoints to keep; others are removed
   /// @throws checkpoint_error
-  explicit checkpoint_folder(std::filesystem::path where, std::size_t keep = 2);
+  explicit checkpoint_folder(std::filesystem::path folder, std::size_t keep = 2);
 
   [[nodiscard]] std::filesystem::path const& path() const noexcept { return names_.folder(); }
 
@@ -77,17 +77,17 @@ class checkpoint_folder {
                             rank_memory memory) const;
 
   /// Reads the part of one of `ranks` ranks.
-  /// @param belonging identity of the part in the manifest
+  /// @param expected_identity identity of the part in the manifest
   /// @throws damaged_checkpoint
   [[nodiscard]] training_part read_shard(std::uint64_t step, rank_type rank, rank_type ranks,
-                                         file_identity const& belonging, expected_state const& expected) const;
+                                         file_identity const& expected_identity, expected_state const& expected) const;
 
   /// Writes the manifest, which makes the parts of all ranks a checkpoint. All parts are on the disk.
   /// @throws checkpoint_error; the parts are then never read, all else is unchanged
-  void write_manifest(std::uint64_t step, training_position const& at, std::string const& history,
+  void write_manifest(std::uint64_t step, training_position const& position, std::string const& history,
                       std::span<file_identity const> shards, std::string const& training, rank_memory memory);
 
-  struct loaded {
+  struct loaded_checkpoint {
     training_state state;
     std::uint64_t step = 0;
     std::vector<file_identity> parts;  ///< identities of the parts, if there are any
@@ -96,32 +96,32 @@ class checkpoint_folder {
 
   /// Returns the latest intact checkpoint if `resume` is true; nothing if there is no checkpoint.
   /// @throws checkpoint_error like `load_last_good`; also if there are checkpoints and `resume` is false
-  [[nodiscard]] std::optional<loaded> begin(bool resume, expected_state const& expected);
+  [[nodiscard]] std::optional<loaded_checkpoint> begin(bool resume, expected_state const& expected);
 
   /// Returns the latest intact checkpoint; nothing if there is none at all. Later ones that are damaged or of an
   /// unknown format are renamed, to "...damaged" or "...other-format", so that they do not count among the kept ones.
   /// If each rank has its own replica, the state has none of them, but all parts have been read and verified.
   /// @throws checkpoint_error if none is intact; if the latest readable one is of another training, or has state of
   /// each of another number of ranks
-  [[nodiscard]] std::optional<loaded> load_last_good(expected_state const& expected);
+  [[nodiscard]] std::optional<loaded_checkpoint> load_last_good(expected_state const& expected);
 
  private:
   static std::span<std::byte const> as_bytes(std::string const& text);
-  static std::array<std::uint64_t, 4> words_of(training_position const& at, rank_type ranks, rank_memory memory);
+  static std::array<std::uint64_t, 4> words_of(training_position const& position, rank_type ranks, rank_memory memory);
 
   struct block {
     std::size_t first;
     std::size_t count;
   };
-  /// The block of `all` numbers in a rank's part.
-  static block part_of(std::size_t all, rank_type rank, rank_type ranks, rank_memory memory);
+  /// The block of `count` numbers in a rank's part.
+  static block part_of(std::size_t count, rank_type rank, rank_type ranks, rank_memory memory);
 
-  void load(std::uint64_t step, expected_state const& expected, loaded& to) const;
+  void load(std::uint64_t step, expected_state const& expected, loaded_checkpoint& output) const;
 
   static std::vector<file_identity> parts_named(section_file const& manifest, rank_type ranks);
 
   void load_shards(std::uint64_t step, std::span<file_identity const> parts, expected_state const& expected,
-                   training_state& to) const;
+                   training_state& state) const;
 
   /// Removes checkpoints older than the ones to keep, first the file that completes each, then its parts; also parts
   /// without a manifest. Failures are ignored: the files remain.

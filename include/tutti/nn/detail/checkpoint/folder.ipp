@@ -22,29 +22,30 @@
 
 namespace tutti::inline v0_1_0::nn::detail::inline checkpoint {
 
-TUTTI_DECL checkpoint_folder::checkpoint_folder(std::filesystem::path where, std::size_t keep)
-    : names_(std::move(where)), keep_((std::max)(keep, std::size_t{1})) {
-  std::error_code why;
-  std::filesystem::create_directories(names_.folder(), why);
-  if (why || !std::filesystem::is_directory(names_.folder(), why)) {
+TUTTI_DECL checkpoint_folder::checkpoint_folder(std::filesystem::path folder, std::size_t keep)
+    : names_(std::move(folder)), keep_((std::max)(keep, std::size_t{1})) {
+  std::error_code code;
+  std::filesystem::create_directories(names_.folder(), code);
+  if (code || !std::filesystem::is_directory(names_.folder(), code)) {
     throw checkpoint_error("checkpoints cannot be kept in " + names_.folder().string() + ": " +
-                           (why ? why.message() : "it is not a folder") + "; choose another folder");
+                           (code ? code.message() : "it is not a folder") + "; choose another folder");
   }
   atomic_file const probe(names_.folder() / "checkpoint-probe");
 }
 
 TUTTI_DECL std::vector<std::uint64_t> checkpoint_folder::steps() const {
   std::vector<std::uint64_t> result;
-  std::error_code why;
-  tutti::detail::standard_numbers const occupied;
-  for (std::filesystem::directory_iterator at(names_.folder(), why), end; !why && at != end; at.increment(why)) {
-    auto const found = checkpoint_names::parse(at->path().filename().string());
-    if (found && found->what == checkpoint_names::kind::whole) {
-      result.push_back(found->step);
+  std::error_code code;
+  tutti::detail::standard_numbers const reserved_numbers;
+  for (std::filesystem::directory_iterator entry(names_.folder(), code), end; !code && entry != end;
+       entry.increment(code)) {
+    auto const name = checkpoint_names::parse(entry->path().filename().string());
+    if (name && name->kind == checkpoint_names::file_kind::whole) {
+      result.push_back(name->step);
     }
   }
-  if (why) {
-    throw checkpoint_error("the folder " + names_.folder().string() + " cannot be read: " + why.message());
+  if (code) {
+    throw checkpoint_error("the folder " + names_.folder().string() + " cannot be read: " + code.message());
   }
   std::ranges::sort(result, std::greater());
   return result;
@@ -64,45 +65,45 @@ TUTTI_DECL void checkpoint_folder::write(std::uint64_t step, state_view const& s
 
 TUTTI_DECL file_identity checkpoint_folder::write_shard(std::uint64_t step, rank_type rank, rank_type ranks,
                                                         part_view const& part, rank_memory memory) const {
-  auto const own = [&](std::span<float const> all) {
-    auto const [first, count] = part_of(all.size(), rank, ranks, memory);
-    return std::as_bytes(all.subspan(first, count));
+  auto const local_block = [&](std::span<float const> numbers) {
+    auto const [first, count] = part_of(numbers.size(), rank, ranks, memory);
+    return std::as_bytes(numbers.subspan(first, count));
   };
-  section_bytes const parts[] = {{section::parameters, own(part.parameters)},
-                                 {section::optimizer, own(part.optimizer)},
+  section_bytes const parts[] = {{section::parameters, local_block(part.parameters)},
+                                 {section::optimizer, local_block(part.optimizer)},
                                  {section::statistics, std::as_bytes(part.statistics)},
                                  {section::strategy, as_bytes(part.strategy)}};
   return write_sections(names_.part(step, rank, ranks), parts);
 }
 
 TUTTI_DECL training_part checkpoint_folder::read_shard(std::uint64_t step, rank_type rank, rank_type ranks,
-                                                       file_identity const& belonging,
+                                                       file_identity const& expected_identity,
                                                        expected_state const& expected) const {
   section_file const shard(names_.part(step, rank, ranks));
-  if (shard.identity() != belonging) {
-    shard.damaged("does not belong to " + names_.whole(step).string());
+  if (shard.identity() != expected_identity) {
+    shard.fail("does not belong to " + names_.whole(step).string());
   }
   training_part result;
-  auto const numbers = [&](section id, std::vector<float>& to, std::size_t count) {
+  auto const numbers = [&](section id, std::vector<float>& destination, std::size_t count) {
     shard.require_size<float>(id, count);
-    to.resize(count);
-    shard.read(id, std::span(to));
+    destination.resize(count);
+    shard.read(id, std::span(destination));
   };
   numbers(section::parameters, result.parameters, part_of(expected.parameters, rank, ranks, expected.memory).count);
   numbers(section::optimizer, result.optimizer, part_of(expected.optimizer, rank, ranks, expected.memory).count);
   numbers(section::statistics, result.statistics, expected.statistics);
-  result.strategy = shard.read_text(section::strategy, belonging.length);
+  result.strategy = shard.read_text(section::strategy, expected_identity.length);
   return result;
 }
 
-TUTTI_DECL void checkpoint_folder::write_manifest(std::uint64_t step, training_position const& at,
+TUTTI_DECL void checkpoint_folder::write_manifest(std::uint64_t step, training_position const& position,
                                                   std::string const& history, std::span<file_identity const> shards,
                                                   std::string const& training, rank_memory memory) {
-  auto const place = words_of(at, static_cast<rank_type>(shards.size()), memory);
+  auto const place = words_of(position, static_cast<rank_type>(shards.size()), memory);
   std::vector<std::uint64_t> table;
-  for (auto const& one : shards) {
-    table.push_back(one.length);
-    table.push_back(one.checksum);
+  for (auto const& shard : shards) {
+    table.push_back(shard.length);
+    table.push_back(shard.checksum);
   }
   section_bytes const parts[] = {{section::fingerprint, as_bytes(training)},
                                  {section::place, std::as_bytes(std::span(place))},
@@ -112,24 +113,26 @@ TUTTI_DECL void checkpoint_folder::write_manifest(std::uint64_t step, training_p
   prune();
 }
 
-TUTTI_DECL std::optional<checkpoint_folder::loaded> checkpoint_folder::begin(bool resume,
-                                                                             expected_state const& expected) {
+TUTTI_DECL std::optional<checkpoint_folder::loaded_checkpoint> checkpoint_folder::begin(
+    bool resume, expected_state const& expected) {
   if (resume) {
     return load_last_good(expected);
   }
-  if (auto const all = steps(); !all.empty()) {
+  if (auto const checkpoint_steps = steps(); !checkpoint_steps.empty()) {
     throw checkpoint_error(names_.folder().string() + " holds checkpoints of a training, the last after " +
-                           std::to_string(all.front()) + " steps: resume it (--resume), or choose another folder");
+                           std::to_string(checkpoint_steps.front()) +
+                           " steps: resume it (--resume), or choose another folder");
   }
   return std::nullopt;
 }
 
-TUTTI_DECL std::optional<checkpoint_folder::loaded> checkpoint_folder::load_last_good(expected_state const& expected) {
-  loaded result;
-  std::vector<std::pair<std::filesystem::path, char const*>> aside;
-  auto const leave_out = [&](std::uint64_t step, checkpoint_error const& why, char const* ending) {
-    result.notes.emplace_back(why.what());
-    aside.emplace_back(names_.whole(step), ending);
+TUTTI_DECL std::optional<checkpoint_folder::loaded_checkpoint> checkpoint_folder::load_last_good(
+    expected_state const& expected) {
+  loaded_checkpoint result;
+  std::vector<std::pair<std::filesystem::path, char const*>> unusable;
+  auto const leave_out = [&](std::uint64_t step, checkpoint_error const& error, char const* ending) {
+    result.notes.emplace_back(error.what());
+    unusable.emplace_back(names_.whole(step), ending);
   };
   for (std::uint64_t const step : steps()) {
     try {
@@ -141,13 +144,13 @@ TUTTI_DECL std::optional<checkpoint_folder::loaded> checkpoint_folder::load_last
       leave_out(step, e, ".other-format");
       continue;
     }
-    for (auto const& [file, ending] : aside) {
-      std::error_code ignored;  // errors are ignored; an unwritable folder fails at the next write
-      std::filesystem::rename(file, file.string() + ending, ignored);
+    for (auto const& [file, ending] : unusable) {
+      std::error_code ignored_error;  // errors are ignored; an unwritable folder fails at the next write
+      std::filesystem::rename(file, file.string() + ending, ignored_error);
     }
     return result;
   }
-  if (aside.empty()) {
+  if (unusable.empty()) {
     return std::nullopt;
   }
   std::string text = "no checkpoint in " + names_.folder().string() + " is good";
@@ -161,18 +164,19 @@ TUTTI_DECL std::span<std::byte const> checkpoint_folder::as_bytes(std::string co
   return std::as_bytes(std::span(text.data(), text.size()));
 }
 
-TUTTI_DECL std::array<std::uint64_t, 4> checkpoint_folder::words_of(training_position const& at, rank_type ranks,
+TUTTI_DECL std::array<std::uint64_t, 4> checkpoint_folder::words_of(training_position const& position, rank_type ranks,
                                                                     rank_memory memory) {
-  return {at.epoch, at.batch, ranks, static_cast<std::uint64_t>(memory)};
+  return {position.epoch, position.batch, ranks, static_cast<std::uint64_t>(memory)};
 }
 
-TUTTI_DECL checkpoint_folder::block checkpoint_folder::part_of(std::size_t all, rank_type rank, rank_type ranks,
+TUTTI_DECL checkpoint_folder::block checkpoint_folder::part_of(std::size_t count, rank_type rank, rank_type ranks,
                                                                rank_memory memory) {
-  return memory == rank_memory::replica ? block{0, all}
-                                        : block{block_begin(all, ranks, rank), block_size(all, ranks, rank)};
+  return memory == rank_memory::replica ? block{0, count}
+                                        : block{block_begin(count, ranks, rank), block_size(count, ranks, rank)};
 }
 
-TUTTI_DECL void checkpoint_folder::load(std::uint64_t step, expected_state const& expected, loaded& to) const {
+TUTTI_DECL void checkpoint_folder::load(std::uint64_t step, expected_state const& expected,
+                                        loaded_checkpoint& output) const {
   section_file const file(names_.whole(step));
   constexpr std::uint64_t longest_fingerprint = 1U << 20;
   auto const different = expected.training.differences(file.read_text(section::fingerprint, longest_fingerprint));
@@ -185,12 +189,12 @@ TUTTI_DECL void checkpoint_folder::load(std::uint64_t step, expected_state const
   file.read(section::place, std::span<std::uint64_t>(place));
   result.place = {tutti::detail::integer_cast<std::size_t>(place[0]),
                   tutti::detail::integer_cast<std::size_t>(place[1])};
-  constexpr std::uint64_t most_ranks = 1U << 20;
-  bool const within = place[0] < expected.epochs ? place[1] <= expected.plan.batches(result.place.epoch)
-                                                 : place[0] == expected.epochs && place[1] == 0;
-  if (!within || place[2] == 0 || place[2] > most_ranks) {
-    file.damaged("is damaged: the training has no epoch " + std::to_string(place[0]) + ", batch " +
-                 std::to_string(place[1]) + ", of " + std::to_string(place[2]) + " ranks");
+  constexpr std::uint64_t max_ranks = 1U << 20;
+  bool const is_valid_place = place[0] < expected.epochs ? place[1] <= expected.plan.batches(result.place.epoch)
+                                                         : place[0] == expected.epochs && place[1] == 0;
+  if (!is_valid_place || place[2] == 0 || place[2] > max_ranks) {
+    file.fail("is damaged: the training has no epoch " + std::to_string(place[0]) + ", batch " +
+              std::to_string(place[1]) + ", of " + std::to_string(place[2]) + " ranks");
   }
   result.ranks = static_cast<rank_type>(place[2]);
   if (place[3] != static_cast<std::uint64_t>(expected.memory)) {
@@ -200,9 +204,9 @@ TUTTI_DECL void checkpoint_folder::load(std::uint64_t step, expected_state const
     throw checkpoint_error(file.name() + " holds the state of each of " + std::to_string(result.ranks) +
                            " ranks: start as many, not " + std::to_string(expected.ranks));
   }
-  constexpr std::uint64_t gone = 4096;  // limit on ranks lost in faults
-  result.history = file.read_text(
-      section::history, most_history_bytes(expected.plan.steps(), expected.epochs, result.ranks + gone, gone));
+  constexpr std::uint64_t max_lost_ranks = 4096;  // limit on ranks lost in faults
+  result.history = file.read_text(section::history, max_history_bytes(expected.plan.steps(), expected.epochs,
+                                                                      result.ranks + max_lost_ranks, max_lost_ranks));
   std::vector<file_identity> parts;
   if (file.has(section::shards)) {
     parts = parts_named(file, result.ranks);
@@ -216,9 +220,9 @@ TUTTI_DECL void checkpoint_folder::load(std::uint64_t step, expected_state const
     result.statistics.resize(expected.statistics * result.ranks);
     file.read(section::statistics, std::span(result.statistics));
   }
-  to.state = std::move(result);
-  to.step = step;
-  to.parts = std::move(parts);
+  output.state = std::move(result);
+  output.step = step;
+  output.parts = std::move(parts);
 }
 
 TUTTI_DECL std::vector<file_identity> checkpoint_folder::parts_named(section_file const& manifest, rank_type ranks) {
@@ -233,37 +237,38 @@ TUTTI_DECL std::vector<file_identity> checkpoint_folder::parts_named(section_fil
 }
 
 TUTTI_DECL void checkpoint_folder::load_shards(std::uint64_t step, std::span<file_identity const> parts,
-                                               expected_state const& expected, training_state& to) const {
-  for (rank_type r = 0; r != to.ranks; ++r) {
-    auto const part = read_shard(step, r, to.ranks, parts[r], expected);
+                                               expected_state const& expected, training_state& state) const {
+  for (rank_type r = 0; r != state.ranks; ++r) {
+    auto const part = read_shard(step, r, state.ranks, parts[r], expected);
     if (expected.memory != rank_memory::replica) {
-      to.parameters.insert(to.parameters.end(), part.parameters.begin(), part.parameters.end());
-      to.optimizer.insert(to.optimizer.end(), part.optimizer.begin(), part.optimizer.end());
-      to.statistics.insert(to.statistics.end(), part.statistics.begin(), part.statistics.end());
+      state.parameters.insert(state.parameters.end(), part.parameters.begin(), part.parameters.end());
+      state.optimizer.insert(state.optimizer.end(), part.optimizer.begin(), part.optimizer.end());
+      state.statistics.insert(state.statistics.end(), part.statistics.begin(), part.statistics.end());
     }
   }
 }
 
 TUTTI_DECL void checkpoint_folder::prune() const {
-  auto const all = steps();
-  std::uint64_t const oldest = all.empty() ? 0 : all[(std::min)(keep_, all.size()) - 1];
-  std::error_code ignored;
-  for (std::uint64_t const step : all) {
+  auto const checkpoint_steps = steps();
+  std::uint64_t const oldest =
+      checkpoint_steps.empty() ? 0 : checkpoint_steps[(std::min)(keep_, checkpoint_steps.size()) - 1];
+  std::error_code ignored_error;
+  for (std::uint64_t const step : checkpoint_steps) {
     if (step < oldest) {
-      std::filesystem::remove(names_.whole(step), ignored);
+      std::filesystem::remove(names_.whole(step), ignored_error);
     }
   }
   std::vector<std::filesystem::path> parts;
-  tutti::detail::standard_numbers const occupied;
-  for (std::filesystem::directory_iterator at(names_.folder(), ignored), end; !ignored && at != end;
-       at.increment(ignored)) {
-    auto const found = checkpoint_names::parse(at->path().filename().string());
-    if (found && found->what == checkpoint_names::kind::part && found->step < oldest) {
-      parts.push_back(at->path());
+  tutti::detail::standard_numbers const reserved_numbers;
+  for (std::filesystem::directory_iterator entry(names_.folder(), ignored_error), end; !ignored_error && entry != end;
+       entry.increment(ignored_error)) {
+    auto const name = checkpoint_names::parse(entry->path().filename().string());
+    if (name && name->kind == checkpoint_names::file_kind::part && name->step < oldest) {
+      parts.push_back(entry->path());
     }
   }
   for (auto const& part : parts) {
-    std::filesystem::remove(part, ignored);
+    std::filesystem::remove(part, ignored_error);
   }
 }
 

@@ -48,11 +48,11 @@ static_assert(std::endian::native == std::endian::little, "checkpoints hold numb
 
 /// The beginning of a file. The line ends reveal a copy made in text mode.
 struct file_head {
-  static constexpr std::array<char, 8> ours{'t', 'u', 't', 't', 'i', '\r', '\n', '\x1a'};
+  static constexpr std::array<char, 8> signature{'t', 'u', 't', 't', 'i', '\r', '\n', '\x1a'};
   static constexpr std::uint32_t latest = 4;
-  static constexpr std::uint32_t most_sections = 64;
+  static constexpr std::uint32_t max_sections = 64;
 
-  std::array<char, 8> magic = ours;
+  std::array<char, 8> magic = signature;
   std::uint32_t version = latest;
   std::uint32_t sections = 0;
   std::uint64_t length = 0;  ///< length of the whole file
@@ -84,24 +84,24 @@ class section_file {
   /// Checks, before memory is allocated, that a section has `count` elements.
   template <class T>
   void require_size(section id, std::uint64_t count) const {
-    auto const& part = needed(id);
+    auto const& part = required_section(id);
     if (part.length != count * sizeof(T)) {
-      damaged("is damaged: section " + std::to_string(static_cast<std::uint32_t>(id)) + " has " +
-              std::to_string(part.length) + " bytes, not " + std::to_string(count * sizeof(T)));
+      fail("is damaged: section " + std::to_string(static_cast<std::uint32_t>(id)) + " has " +
+           std::to_string(part.length) + " bytes, not " + std::to_string(count * sizeof(T)));
     }
   }
 
-  /// Reads a section of exactly `to.size()` elements.
+  /// Reads a section of exactly `destination.size()` elements.
   template <class T>
-  void read(section id, std::span<T> to) const {
-    require_size<T>(id, to.size());
-    load(needed(id), std::as_writable_bytes(to));
+  void read(section id, std::span<T> destination) const {
+    require_size<T>(id, destination.size());
+    load(required_section(id), std::as_writable_bytes(destination));
   }
 
-  /// Reads the bytes of a section of any length up to `most`.
-  [[nodiscard]] std::string read_text(section id, std::uint64_t most) const;
+  /// Reads the bytes of a section of any length up to `limit`.
+  [[nodiscard]] std::string read_text(section id, std::uint64_t limit) const;
 
-  [[noreturn]] void damaged(std::string const& why) const;
+  [[noreturn]] void fail(std::string const& reason) const;
 
  private:
   struct place_of_section {
@@ -114,11 +114,11 @@ class section_file {
   void check_table(file_head const& head);
 
   [[nodiscard]] place_of_section const* find(section id) const noexcept;
-  [[nodiscard]] place_of_section const& needed(section id) const;
+  [[nodiscard]] place_of_section const& required_section(section id) const;
 
-  void load(place_of_section const& part, std::span<std::byte> to) const;
+  void load(place_of_section const& part, std::span<std::byte> destination) const;
 
-  void read_at(std::uint64_t offset, std::span<std::byte> to) const;
+  void read_at(std::uint64_t offset, std::span<std::byte> destination) const;
 
   std::string name_;
   tutti::detail::descriptor file_;

@@ -18,11 +18,11 @@ namespace tutti::inline v0_1_0::nn::detail::inline checkpoint {
 /// `checkpoint-000000001200.2-of-4` the part of it that rank 2 of 4 wrote.
 class checkpoint_names {
  public:
-  enum class kind { whole, part, other };
+  enum class file_kind { whole, part, other };
 
-  struct parsed {
+  struct parsed_name {
     std::uint64_t step;
-    kind what;
+    file_kind kind;
   };
 
   explicit checkpoint_names(std::filesystem::path folder) : folder_(std::move(folder)) {}
@@ -33,7 +33,7 @@ class checkpoint_names {
   [[nodiscard]] std::filesystem::path part(std::uint64_t step, rank_type rank, rank_type ranks) const;
 
   /// Parses the name of a file; returns nothing if it is not that of a checkpoint.
-  [[nodiscard]] static std::optional<parsed> parse(std::string const& name);
+  [[nodiscard]] static std::optional<parsed_name> parse(std::string const& name);
 
  private:
   static constexpr std::string_view prefix = "checkpoint-";

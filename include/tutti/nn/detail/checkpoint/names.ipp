@@ -18,34 +18,34 @@ TUTTI_DECL std::filesystem::path checkpoint_names::part(std::uint64_t step, rank
   return stem(step) + '.' + std::to_string(rank) + "-of-" + std::to_string(ranks);
 }
 
-TUTTI_DECL std::optional<checkpoint_names::parsed> checkpoint_names::parse(std::string const& name) {
-  std::string_view const all = name;
-  if (all.size() <= prefix.size() + digits || !all.starts_with(prefix)) {
+TUTTI_DECL std::optional<checkpoint_names::parsed_name> checkpoint_names::parse(std::string const& name) {
+  std::string_view const text = name;
+  if (text.size() <= prefix.size() + digits || !text.starts_with(prefix)) {
     return std::nullopt;
   }
-  parsed result{0, kind::other};
-  char const* const first = all.data() + prefix.size();
+  parsed_name result{0, file_kind::other};
+  char const* const first = text.data() + prefix.size();
   if (auto const [end, problem] = std::from_chars(first, first + digits, result.step);
       problem != std::errc{} || end != first + digits) {
     return std::nullopt;
   }
-  std::string_view const rest = all.substr(prefix.size() + digits);
+  std::string_view const rest = text.substr(prefix.size() + digits);
   if (rest == suffix) {
-    result.what = kind::whole;
+    result.kind = file_kind::whole;
   } else if (is_part(rest)) {
-    result.what = kind::part;
+    result.kind = file_kind::part;
   }
   return result;
 }
 
 TUTTI_DECL bool checkpoint_names::is_part(std::string_view ending) {
-  constexpr std::string_view between = "-of-";
+  constexpr std::string_view separator = "-of-";
   auto const is_number = [](std::string_view text) {
     return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
   };
-  std::size_t const at = ending.find(between);
+  std::size_t const at = ending.find(separator);
   return at != ending.npos && at != 0 && ending.front() == '.' && is_number(ending.substr(1, at - 1)) &&
-         is_number(ending.substr(at + between.size()));
+         is_number(ending.substr(at + separator.size()));
 }
 
 TUTTI_DECL std::string checkpoint_names::stem(std::uint64_t step) const {

@@ -31,9 +31,9 @@ void share(Communicator& world, training_state& state, rank_type root) {
   give(head, root);
   state.place = {tutti::detail::integer_cast<std::size_t>(head[0]), tutti::detail::integer_cast<std::size_t>(head[1])};
   state.ranks = static_cast<rank_type>(head[2]);
-  auto const numbers = [&](std::vector<float>& to, std::uint64_t count) {
-    to.resize(tutti::detail::integer_cast<std::size_t>(count));
-    give(to, root);
+  auto const numbers = [&](std::vector<float>& destination, std::uint64_t count) {
+    destination.resize(tutti::detail::integer_cast<std::size_t>(count));
+    give(destination, root);
   };
   numbers(state.parameters, head[3]);
   numbers(state.optimizer, head[4]);

@@ -17,8 +17,8 @@ struct to_narrow {
   static constexpr tutti::detail::instruction_set widest = tutti::detail::instruction_set::avx2;
   T operator()(float x) const { return T(x); }
   template <tutti::detail::instruction_set Set, std::size_t N>
-  [[gnu::always_inline]] void block(T* to, float const* from) const {
-    tutti::detail::narrow<Set, N>(from, to);
+  [[gnu::always_inline]] void block(T* destination, float const* source) const {
+    tutti::detail::narrow<Set, N>(source, destination);
   }
 };
 
@@ -27,26 +27,26 @@ struct to_wide {
   static constexpr tutti::detail::instruction_set widest = tutti::detail::instruction_set::avx2;
   float operator()(T x) const { return x; }
   template <tutti::detail::instruction_set Set, std::size_t N>
-  [[gnu::always_inline]] void block(float* to, T const* from) const {
-    tutti::detail::widen<Set, N>(from, to);
+  [[gnu::always_inline]] void block(float* destination, T const* source) const {
+    tutti::detail::widen<Set, N>(source, destination);
   }
 };
 
 /// Rounds each number to the nearest one of a 16-bit format. Overflow gives infinity, NaN stays NaN.
 /// @pre both spans have one length
 template <tutti::detail::narrow_number T>
-void narrow(std::span<float const> from, std::span<T> to) {
-  expects(from.size() == to.size(), "narrow: source and target must have one size, not ", from.size(), " and ",
-          to.size());
-  tutti::detail::run(to_narrow<T>{}, from.size(), to.data(), from.data());
+void narrow(std::span<float const> source, std::span<T> destination) {
+  expects(source.size() == destination.size(), "narrow: source and target must have one size, not ", source.size(),
+          " and ", destination.size());
+  tutti::detail::run(to_narrow<T>{}, source.size(), destination.data(), source.data());
 }
 
 /// Converts numbers of a 16-bit format to float, exactly.
 template <tutti::detail::narrow_number T>
-void widen(std::span<T const> from, std::span<float> to) {
-  expects(from.size() == to.size(), "widen: source and target must have one size, not ", from.size(), " and ",
-          to.size());
-  tutti::detail::run(to_wide<T>{}, from.size(), to.data(), from.data());
+void widen(std::span<T const> source, std::span<float> destination) {
+  expects(source.size() == destination.size(), "widen: source and target must have one size, not ", source.size(),
+          " and ", destination.size());
+  tutti::detail::run(to_wide<T>{}, source.size(), destination.data(), source.data());
 }
 
 #ifdef TUTTI_SEPARATE_COMPILATION

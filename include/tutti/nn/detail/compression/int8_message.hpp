@@ -38,42 +38,42 @@ inline constexpr std::size_t block = 256;
 /// Encodes up to a block of numbers, and replaces them by the rounding errors.
 /// @returns the scale
 template <class Count>
-float encode_block(Count count, float* numbers, std::int8_t* to) {
+float encode_block(Count count, float* numbers, std::int8_t* destination) {
   std::size_t const n = count;
   std::uint32_t largest = 0;
   for (std::size_t i = 0; i < n; ++i) {
     std::uint32_t const m = magnitude(numbers[i]);
     largest = largest < m ? m : largest;
   }
-  float const most = std::bit_cast<float>(largest);
+  float const largest_value = std::bit_cast<float>(largest);
   if (largest >= magnitude(std::numeric_limits<float>::infinity())) {
-    std::memset(to, 0, n);
+    std::memset(destination, 0, n);
     return std::numeric_limits<float>::quiet_NaN();
   }
-  if (most < 127 * (std::numeric_limits<float>::min)()) {
-    std::memset(to, 0, n);
+  if (largest_value < 127 * (std::numeric_limits<float>::min)()) {
+    std::memset(destination, 0, n);
     return 0;
   }
-  float const scale = most / 127;
-  float const per_unit = 127 / most;
+  float const scale = largest_value / 127;
+  float const per_unit = 127 / largest_value;
   // Adding this constant rounds a small number to an integer, which is in the last bits of the sum.
   constexpr float whole = 0x1.8p23F;
   constexpr auto zero = std::bit_cast<std::int32_t>(whole);
   for (std::size_t i = 0; i < n; ++i) {
     auto const q = std::bit_cast<std::int32_t>(numbers[i] * per_unit + whole) - zero;
-    to[i] = static_cast<std::int8_t>(q);
+    destination[i] = static_cast<std::int8_t>(q);
     numbers[i] -= static_cast<float>(q) * scale;
   }
   return scale;
 }
 
 template <class Count>
-bool decode_block(Count count, float scale, std::int8_t const* from, float* numbers) {
+bool decode_block(Count count, float scale, std::int8_t const* source, float* numbers) {
   std::size_t const n = count;
   std::int8_t least = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    least = from[i] < least ? from[i] : least;
-    numbers[i] = static_cast<float>(from[i]) * scale;
+    least = source[i] < least ? source[i] : least;
+    numbers[i] = static_cast<float>(source[i]) * scale;
   }
   return least >= -127 && (scale >= 0 || scale != scale);
 }
@@ -90,12 +90,12 @@ inline void encode(std::span<float> numbers, std::span<std::uint32_t> message) {
   }
   message.back() = 0;  // the last bytes may belong to no number
   auto* const values = reinterpret_cast<std::byte*>(message.data() + (n + block - 1) / block);
-  std::int8_t some[block];
+  std::int8_t buffer[block];
   for (std::size_t first = 0; first < n; first += block) {
     std::size_t const count = (std::min)(block, n - first);
-    float const scale = count == block ? encode_block(whole_block{}, numbers.data() + first, some)
-                                       : encode_block(count, numbers.data() + first, some);
-    std::memcpy(values + first, some, count);
+    float const scale = count == block ? encode_block(whole_block{}, numbers.data() + first, buffer)
+                                       : encode_block(count, numbers.data() + first, buffer);
+    std::memcpy(values + first, buffer, count);
     message[first / block] = std::bit_cast<std::uint32_t>(scale);
   }
 }
@@ -110,14 +110,14 @@ inline void decode(std::span<std::uint32_t const> message, std::span<float> numb
                                        std::to_string(words(n)) + " expected");
   }
   auto const* const values = reinterpret_cast<std::byte const*>(message.data() + (n + block - 1) / block);
-  std::int8_t some[block];
+  std::int8_t buffer[block];
   for (std::size_t first = 0; first < n; first += block) {
     auto const scale = std::bit_cast<float>(message[first / block]);
     std::size_t const count = (std::min)(block, n - first);
-    std::memcpy(some, values + first, count);
-    bool const right = count == block ? decode_block(whole_block{}, scale, some, numbers.data() + first)
-                                      : decode_block(count, scale, some, numbers.data() + first);
-    if (!right) {
+    std::memcpy(buffer, values + first, count);
+    bool const is_valid = count == block ? decode_block(whole_block{}, scale, buffer, numbers.data() + first)
+                                         : decode_block(count, scale, buffer, numbers.data() + first);
+    if (!is_valid) {
       throw error(failure::protocol,
                   "not a message of numbers in 8 bits: a negative scale, or a number of -128, in block " +
                       std::to_string(first / block));

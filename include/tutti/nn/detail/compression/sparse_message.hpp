@@ -34,22 +34,22 @@ inline constexpr std::uint32_t dense = 0xffffffffU;
 /// Writes the chosen elements of the error feedback to a message, and removes them from the feedback.
 /// @pre fewer than 2^32 - 1 elements
 /// Cost: one pass over the elements; no allocation once the message has been as long
-inline void encode(magnitude_cut chosen, feedback& debt, std::vector<std::uint32_t>& message) {
-  auto const numbers = debt.owed();
+inline void encode(magnitude_cut selection, feedback& debt, std::vector<std::uint32_t>& message) {
+  auto const numbers = debt.residual();
   expects(numbers.size() < dense, "sparse_message: a message can be of fewer than 2^32 - 1 numbers, not of ",
           numbers.size());
   message.assign(1, 0);
-  auto const each = [&](auto send) {
-    std::size_t ties = chosen.ties;
+  auto const for_each_selected = [&](auto send) {
+    std::size_t ties = selection.ties;
     for (std::size_t i = 0; i != numbers.size(); ++i) {
       std::uint32_t const m = magnitude(numbers[i]);
-      if (m >= chosen.at && (m > chosen.at || ties != 0)) {
-        ties -= m == chosen.at ? 1U : 0U;
+      if (m >= selection.at && (m > selection.at || ties != 0)) {
+        ties -= m == selection.at ? 1U : 0U;
         send(i);
       }
     }
   };
-  each([&](std::size_t i) { message.push_back(static_cast<std::uint32_t>(i)); });
+  for_each_selected([&](std::size_t i) { message.push_back(static_cast<std::uint32_t>(i)); });
   std::size_t const k = message.size() - 1;
   if (2 * k < numbers.size()) {
     message[0] = static_cast<std::uint32_t>(k);
@@ -61,7 +61,7 @@ inline void encode(magnitude_cut chosen, feedback& debt, std::vector<std::uint32
   } else {
     message.assign(1 + numbers.size(), 0);
     message[0] = dense;
-    each([&](std::size_t i) {
+    for_each_selected([&](std::size_t i) {
       message[1 + i] = std::bit_cast<std::uint32_t>(numbers[i]);
       debt.settle(i);
     });
@@ -71,7 +71,9 @@ inline void encode(magnitude_cut chosen, feedback& debt, std::vector<std::uint32
 /// Adds the elements of a message.
 /// @throws error (failure::protocol) if the words are no message for this size; some elements may have been added
 inline void add(std::span<std::uint32_t const> message, std::span<float> sum) {
-  auto const refuse = [](std::string const& why) { throw error(failure::protocol, "not a sparse message: " + why); };
+  auto const refuse = [](std::string const& reason) {
+    throw error(failure::protocol, "not a sparse message: " + reason);
+  };
   if (message.empty()) {
     refuse("it has no words");
   }

@@ -16,7 +16,7 @@ namespace tutti::inline v0_1_0::nn::detail::inline data {
 /// arithmetic is on integers, and no two random numbers are arguments of one call, whose order of evaluation depends
 /// on the compiler.
 ///
-/// A digit is written in one of several forms. Its points are moved a little, then the whole is sheared, scaled,
+/// A digit is written in one of several forms. Its points are shift a little, then the whole is sheared, scaled,
 /// rotated, shifted, and bent by a smooth field (Simard, Steinkraus, Platt, "Best practices for convolutional neural
 /// networks", ICDAR 2003). Pen width and ink vary; strokes break; a neighbouring digit extends into the image; the
 /// paper is noisy.
@@ -60,7 +60,7 @@ class digit_painter {
     std::int32_t xx, xy, yx, yy;
   };
 
-  void write(std::uint32_t digit, point moved) noexcept {
+  void write(std::uint32_t digit, point shift) noexcept {
     auto const ways = strokes::digits[digit];
     auto const& way = ways[random_.draw_below(static_cast<std::uint32_t>(ways.size()))];
     std::int32_t const turn = random_.draw_between(-16, 16);  // 51 units to a grid step: 20 pixels high
@@ -68,20 +68,20 @@ class digit_painter {
                          random_.draw_between(38, 56)};
     for (auto const curve : way.curves) {
       if (!curve.empty()) {
-        follow(curve, map, moved);
+        follow(curve, map, shift);
       }
     }
   }
 
   /// Draws a Catmull-Rom spline through the points.
-  void follow(std::span<point const> curve, linear_map const& map, point moved) noexcept {
+  void follow(std::span<point const> curve, linear_map const& map, point shift) noexcept {
     std::array<point, 16> at;
     std::size_t const count = (std::min)(curve.size(), at.size());
     for (std::size_t i = 0; i != count; ++i) {
       std::int32_t const x = curve[i].x - 50 + random_.draw_between(-4, 4);
       std::int32_t const y = curve[i].y - 50 + random_.draw_between(-4, 4);
-      at[i] = {side * unit / 2 + moved.x + map.xx * x + map.xy * y,
-               side * unit / 2 + moved.y + map.yx * x + map.yy * y};
+      at[i] = {side * unit / 2 + shift.x + map.xx * x + map.xy * y,
+               side * unit / 2 + shift.y + map.yx * x + map.yy * y};
     }
     for (std::size_t i = 0; i + 1 < count; ++i) {
       point const a = at[i == 0 ? 0 : i - 1];
@@ -90,13 +90,13 @@ class digit_painter {
       point const d = at[i + 2 == count ? i + 1 : i + 2];
       constexpr std::int32_t steps = 16;
       for (std::int32_t s = 0; s != steps; ++s) {
-        dot(bend({between(a.x, b.x, c.x, d.x, s), between(a.y, b.y, c.y, d.y, s)}));
+        dot(bend({spline(a.x, b.x, c.x, d.x, s), spline(a.y, b.y, c.y, d.y, s)}));
       }
     }
   }
 
   /// The point of the spline at s / 16 between b and c.
-  static std::int32_t between(std::int32_t a, std::int32_t b, std::int32_t c, std::int32_t d, std::int32_t s) noexcept {
+  static std::int32_t spline(std::int32_t a, std::int32_t b, std::int32_t c, std::int32_t d, std::int32_t s) noexcept {
     std::int32_t const first = 2 * b * 4096 + (c - a) * s * 256;
     std::int32_t const second = (2 * a - 5 * b + 4 * c - d) * s * s * 16;
     std::int32_t const third = (3 * b - a - 3 * c + d) * s * s * s;
@@ -113,9 +113,9 @@ class digit_painter {
     std::int32_t const fx = x % cell * 64 / cell;
     std::int32_t const fy = y % cell * 64 / cell;
     auto const mix = [&](std::int32_t point::*axis) {
-      std::int32_t const above = field_[row][column].*axis * (64 - fx) + field_[row][column + 1].*axis * fx;
-      std::int32_t const below = field_[row + 1][column].*axis * (64 - fx) + field_[row + 1][column + 1].*axis * fx;
-      return (above * (64 - fy) + below * fy) / 4096;
+      std::int32_t const upper = field_[row][column].*axis * (64 - fx) + field_[row][column + 1].*axis * fx;
+      std::int32_t const lower = field_[row + 1][column].*axis * (64 - fx) + field_[row + 1][column + 1].*axis * fx;
+      return (upper * (64 - fy) + lower * fy) / 4096;
     };
     return {p.x + mix(&point::x), p.y + mix(&point::y)};
   }
@@ -125,8 +125,8 @@ class digit_painter {
     std::int32_t const outer = pen_ + unit / 2;
     std::int32_t const inner = (std::max)(pen_ - unit / 2, 0);
     std::int32_t const edge = outer * outer - inner * inner;
-    over_disc(p, outer, [&](std::uint8_t& pixel, std::int32_t squared) {
-      std::int32_t const cover = std::clamp((outer * outer - squared) * 64 / edge, 0, 64);
+    over_disc(p, outer, [&](std::uint8_t& pixel, std::int32_t square) {
+      std::int32_t const cover = std::clamp((outer * outer - square) * 64 / edge, 0, 64);
       pixel = static_cast<std::uint8_t>(std::max<std::int32_t>(pixel, ink_ * cover / 64));
     });
   }

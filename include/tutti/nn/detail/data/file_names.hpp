@@ -13,7 +13,7 @@
 namespace tutti::inline v0_1_0::nn::detail::inline data {
 
 /// The names of the files of a data set: training images (0) and labels (1), then the test's.
-[[nodiscard]] TUTTI_DECL std::array<std::string, 4> idx_file_names(std::size_t which);
+[[nodiscard]] TUTTI_DECL std::array<std::string, 4> idx_file_names(std::size_t file);
 
 /// The four files of a folder; an empty path for a missing one.
 [[nodiscard]] TUTTI_DECL std::array<std::filesystem::path, 4> idx_files(std::filesystem::path const& folder);

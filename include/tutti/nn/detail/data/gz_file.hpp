@@ -27,7 +27,7 @@ class gz_file {
   gz_file(gz_file const&) = delete;
   gz_file& operator=(gz_file const&) = delete;
 
-  [[noreturn]] void fail(std::string const& why) const;
+  [[noreturn]] void fail(std::string const& reason) const;
 
   /// Announces the size of the data before memory is allocated for it.
   /// @throws data_error if the file is compressed, and too small for that size
@@ -35,21 +35,21 @@ class gz_file {
 
   /// Reads the next bytes, as many as fit.
   /// @returns their number: less only at the end of the file
-  std::size_t read(std::span<std::uint8_t> to);
+  std::size_t read(std::span<std::uint8_t> destination);
 
-  /// Appends the next bytes to `to`, at most `count`. Reads in pieces, so that a false size in a header costs no more
-  /// memory than the file's contents.
+  /// Appends the next bytes to `destination`, at most `count`. Reads in pieces, so that a false size in a header costs
+  /// no more memory than the file's contents.
   /// @returns their number: less than `count` only at the end of the file
-  std::size_t append(std::vector<std::uint8_t>& to, std::size_t count);
+  std::size_t append(std::vector<std::uint8_t>& destination, std::size_t count);
 
  private:
-  static constexpr std::uint64_t most_unpacked = 256U << 20;
-  static constexpr std::uint64_t most_times = 100;
+  static constexpr std::uint64_t max_unpacked_bytes = 256U << 20;
+  static constexpr std::uint64_t max_expansion = 100;
 
   std::string path_;
   ::gzFile_s* file_ = nullptr;
-  std::uint64_t most_ = UINT64_MAX;
-  std::uint64_t unpacked_ = 0;
+  std::uint64_t max_bytes_ = UINT64_MAX;
+  std::uint64_t unpacked_bytes_ = 0;
 };
 
 }  // namespace tutti::nn::detail::data

@@ -60,19 +60,20 @@ inline constexpr point nine_head[] = {{73, 20}, {53, 4}, {31, 13}, {26, 35}, {46
 inline constexpr point nine_straight[] = {{74, 17}, {71, 56}, {64, 97}};
 inline constexpr point nine_curved[] = {{74, 17}, {74, 60}, {57, 94}, {28, 89}};
 
-inline constexpr glyph zeros[] = {{{zero_round}}, {{zero_open}}};
-inline constexpr glyph ones[] = {{{one_stem}}, {{one_flag, one_stem}}, {{one_flag, one_stem, one_base}}};
-inline constexpr glyph twos[] = {{{two_bow, two_base}}, {{two_loop}}};
-inline constexpr glyph threes[] = {{{three_top, three_bottom}}, {{three_roof, three_slope, three_bottom}}};
-inline constexpr glyph fours[] = {{{four_left, four_bar, four_stem}}, {{four_slope, four_low_bar, four_right}}};
-inline constexpr glyph fives[] = {{{five_roof, five_bow}}, {{five_wave}}};
-inline constexpr glyph sixes[] = {{{six_open}}, {{six_tall}}};
-inline constexpr glyph sevens[] = {
+inline constexpr glyph zero_forms[] = {{{zero_round}}, {{zero_open}}};
+inline constexpr glyph one_forms[] = {{{one_stem}}, {{one_flag, one_stem}}, {{one_flag, one_stem, one_base}}};
+inline constexpr glyph two_forms[] = {{{two_bow, two_base}}, {{two_loop}}};
+inline constexpr glyph three_forms[] = {{{three_top, three_bottom}}, {{three_roof, three_slope, three_bottom}}};
+inline constexpr glyph four_forms[] = {{{four_left, four_bar, four_stem}}, {{four_slope, four_low_bar, four_right}}};
+inline constexpr glyph five_forms[] = {{{five_roof, five_bow}}, {{five_wave}}};
+inline constexpr glyph six_forms[] = {{{six_open}}, {{six_tall}}};
+inline constexpr glyph seven_forms[] = {
     {{seven_roof, seven_stem}}, {{seven_roof, seven_stem, seven_bar}}, {{seven_roof, seven_bent}}};
-inline constexpr glyph eights[] = {{{eight_single}}, {{eight_top, eight_bottom}}};
-inline constexpr glyph nines[] = {{{nine_head, nine_straight}}, {{nine_head, nine_curved}}};
+inline constexpr glyph eight_forms[] = {{{eight_single}}, {{eight_top, eight_bottom}}};
+inline constexpr glyph nine_forms[] = {{{nine_head, nine_straight}}, {{nine_head, nine_curved}}};
 /// The forms of each digit.
-inline constexpr std::array<std::span<glyph const>, 10> digits = {zeros, ones,  twos,   threes, fours,
-                                                                  fives, sixes, sevens, eights, nines};
+inline constexpr std::array<std::span<glyph const>, 10> digits = {zero_forms,  one_forms,  two_forms, three_forms,
+                                                                  four_forms,  five_forms, six_forms, seven_forms,
+                                                                  eight_forms, nine_forms};
 
 }  // namespace tutti::nn::detail::data::strokes

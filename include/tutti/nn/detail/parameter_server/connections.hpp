@@ -42,13 +42,13 @@ class typed_channel final : public peer_channel {
   typed_channel(Communicator& world, rank_type peer, std::string const& own_name, std::string name)
       : peer_channel(world.rank(), peer, std::move(name)),
         pair_(connect(world, peer, own_name)),
-        give_(*pair_),
-        take_(*pair_) {
-    take_.deadline(world.deadline());
+        send_(*pair_),
+        receive_(*pair_) {
+    receive_.deadline(world.deadline());
   }
 
   [[nodiscard]] communicator_type& communicator() const noexcept { return *pair_; }
-  void patience(duration limit) noexcept override { take_.deadline(limit); }
+  void limit_wait(duration limit) noexcept override { receive_.deadline(limit); }
 
  private:
   static tutti::detail::owner<communicator_type> connect(Communicator& world, rank_type peer,
@@ -63,20 +63,20 @@ class typed_channel final : public peer_channel {
   }
   [[nodiscard]] rank_type other() const noexcept { return 1 - pair_->rank(); }
 
-  request start_send(std::span<float const> elements) override { return give_.start(elements, other()); }
-  request start_send(std::span<message const> elements) override { return give_.start(elements, other()); }
-  request start_send(std::span<report const> elements) override { return give_.start(elements, other()); }
-  request start_send(std::span<task const> elements) override { return give_.start(elements, other()); }
-  request start_send(std::span<figures const> elements) override { return give_.start(elements, other()); }
-  request start_receive(std::span<float> elements) override { return take_.start(elements, other()); }
-  request start_receive(std::span<message> elements) override { return take_.start(elements, other()); }
-  request start_receive(std::span<report> elements) override { return take_.start(elements, other()); }
-  request start_receive(std::span<task> elements) override { return take_.start(elements, other()); }
-  request start_receive(std::span<figures> elements) override { return take_.start(elements, other()); }
+  request start_send(std::span<float const> elements) override { return send_.start(elements, other()); }
+  request start_send(std::span<message const> elements) override { return send_.start(elements, other()); }
+  request start_send(std::span<report const> elements) override { return send_.start(elements, other()); }
+  request start_send(std::span<task const> elements) override { return send_.start(elements, other()); }
+  request start_send(std::span<figures const> elements) override { return send_.start(elements, other()); }
+  request start_receive(std::span<float> elements) override { return receive_.start(elements, other()); }
+  request start_receive(std::span<message> elements) override { return receive_.start(elements, other()); }
+  request start_receive(std::span<report> elements) override { return receive_.start(elements, other()); }
+  request start_receive(std::span<task> elements) override { return receive_.start(elements, other()); }
+  request start_receive(std::span<figures> elements) override { return receive_.start(elements, other()); }
 
   tutti::detail::owner<communicator_type> pair_;
-  tutti::send<communicator_type> give_;
-  tutti::recv<communicator_type> take_;
+  tutti::send<communicator_type> send_;
+  tutti::recv<communicator_type> receive_;
 };
 
 /// The channels of a rank in a world of this type.
@@ -89,41 +89,41 @@ class typed_channels final : public channel_list {
 
   /// Collective over this rank and its peer, in the same order everywhere.
   void connect(roles const& roles, rank_type peer) {
-    auto* const made = new typed_channel<Communicator>(world_, peer, roles.name(world_.rank()), roles.name(peer));
-    add(tutti::detail::owner<peer_channel>(made));
-    pairs_.push_back(&made->communicator());
+    auto* const channel = new typed_channel<Communicator>(world_, peer, roles.name(world_.rank()), roles.name(peer));
+    add(tutti::detail::owner<peer_channel>(channel));
+    pairs_.push_back(&channel->communicator());
   }
 
   [[nodiscard]] rank_type rank() const noexcept override { return world_.rank(); }
   [[nodiscard]] time_point now() const override { return world_.transport().now(); }
   [[nodiscard]] duration deadline() const override { return world_.deadline(); }
-  void trace(event_kind kind, time_point when, std::string_view text) override {
-    record(world_.trace(), [&] { return event{.kind = kind, .time = when, .text = text}; });
+  void trace(event_kind kind, time_point time, std::string_view text) override {
+    record(world_.trace(), [&] { return event{.kind = kind, .time = time, .text = text}; });
   }
 
   void poll() override {
-    for (communicator_type* const one : pairs_) {
-      one->poll();
+    for (communicator_type* const pair : pairs_) {
+      pair->poll();
     }
   }
   [[nodiscard]] std::size_t first_ended(std::span<request> requests, std::size_t first, duration limit) override {
-    if (!any_) {
-      any_.emplace(pairs_);
+    if (!when_any_) {
+      when_any_.emplace(pairs_);
     }
-    return (*any_)(requests, first, limit);
+    return (*when_any_)(requests, first, limit);
   }
   void watch(std::span<std::size_t const> channels) override {
-    std::vector<communicator_type*> watched;
+    std::vector<communicator_type*> communicators;
     for (std::size_t const i : channels) {
-      watched.push_back(pairs_[i]);
+      communicators.push_back(pairs_[i]);
     }
-    any_.emplace(watched);
+    when_any_.emplace(communicators);
   }
 
  private:
   Communicator world_;
   std::vector<communicator_type*> pairs_;
-  std::optional<when_any<communicator_type>> any_;
+  std::optional<when_any<communicator_type>> when_any_;
 };
 
 /// Connects this rank's channels between servers and workers.
@@ -155,17 +155,17 @@ template <group Communicator>
 
 /// Gathers the figures of all servers on server 0.
 [[nodiscard]] inline std::vector<figures> gather(roles const& roles, channel_list const& among_servers,
-                                                 figures const& own) {
-  std::vector<figures> all(roles.servers());
-  all[0] = own;
+                                                 figures const& local_figures) {
+  std::vector<figures> server_figures(roles.servers());
+  server_figures[0] = local_figures;
   if (among_servers.rank() != 0) {
-    among_servers[0].send(std::span<figures const>(&own, 1)).wait();
+    among_servers[0].send(std::span<figures const>(&local_figures, 1)).wait();
     return {};
   }
   for (rank_type k = 1; k != roles.servers(); ++k) {
-    among_servers[k - 1].receive(std::span(&all[k], 1)).wait();
+    among_servers[k - 1].receive(std::span(&server_figures[k], 1)).wait();
   }
-  return all;
+  return server_figures;
 }
 
 }  // namespace tutti::nn::parameter_server::detail

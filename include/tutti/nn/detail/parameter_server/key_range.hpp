@@ -13,7 +13,7 @@ struct key_range {
   std::size_t end = 0;
 
   [[nodiscard]] constexpr std::size_t size() const noexcept { return end - begin; }
-  [[nodiscard]] constexpr bool holds(key_range other) const noexcept {
+  [[nodiscard]] constexpr bool contains(key_range other) const noexcept {
     return begin <= other.begin && other.end <= end;
   }
   [[nodiscard]] constexpr bool overlaps(key_range other) const noexcept {
@@ -23,7 +23,7 @@ struct key_range {
 };
 
 /// The intersection; empty if there is none.
-[[nodiscard]] constexpr key_range common(key_range a, key_range b) noexcept {
+[[nodiscard]] constexpr key_range intersection(key_range a, key_range b) noexcept {
   std::size_t const begin = a.begin < b.begin ? b.begin : a.begin;
   std::size_t const end = a.end < b.end ? a.end : b.end;
   return {begin, end < begin ? begin : end};

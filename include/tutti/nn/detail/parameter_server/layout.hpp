@@ -12,7 +12,7 @@
 namespace tutti::inline v0_1_0::nn::parameter_server::detail {
 
 /// The divisibility of layers between two servers.
-enum class layers { divisible, whole };
+enum class layer_division { divisible, whole };
 
 /// The keys of each server, and the pieces in which they are sent.
 ///
@@ -22,8 +22,9 @@ enum class layers { divisible, whole };
 class layout {
  public:
   /// @param ranges parameters of each layer, in order and without gaps
-  /// @param how whole: cuts only at borders of layers, for optimizers that need whole layers
-  layout(std::vector<parameter_range> const& ranges, std::size_t servers, layers how = layers::divisible);
+  /// @param division whole: cuts only at borders of layers, for optimizers that need whole layers
+  layout(std::vector<parameter_range> const& ranges, std::size_t servers,
+         layer_division division = layer_division::divisible);
 
   [[nodiscard]] std::size_t servers() const noexcept { return first_piece_.size() - 1; }
   [[nodiscard]] std::size_t keys() const noexcept { return shard_begins_.back(); }
@@ -40,8 +41,8 @@ class layout {
 
  private:
   /// The beginning of shard k. Every shard has at least one key, or one layer.
-  [[nodiscard]] std::size_t cut(std::vector<parameter_range> const& ranges, std::size_t k, std::size_t servers,
-                                std::size_t keys, layers how) const noexcept;
+  [[nodiscard]] std::size_t shard_begin(std::vector<parameter_range> const& ranges, std::size_t k, std::size_t servers,
+                                        std::size_t keys, layer_division division) const noexcept;
 
   std::vector<std::size_t> shard_begins_;  // beginnings of the shards, and the end of the last one
   std::vector<key_range> pieces_;

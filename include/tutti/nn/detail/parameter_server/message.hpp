@@ -9,18 +9,18 @@
 namespace tutti::inline v0_1_0::nn::parameter_server::detail {
 
 /// The kind of a message from a worker to a server.
-enum class verb : std::uint32_t {
-  push,    ///< pushes the gradients of a piece, which follow; with `answer` requests the new weights, too
-  pull,    ///< requests the weights of a range of keys of this server, after all others have reached `need`
-  memory,  ///< requests the state of this server's optimizers
-  ask,     ///< requests the next task, from server 0
-  rest,    ///< sends server 0 the whole state of all servers, which follows, while all workers pause
-  leave,   ///< ends the worker's messages; its figures follow
+enum class message_kind : std::uint32_t {
+  push,          ///< pushes the gradients of a piece, which follow; with `answer` requests the new weights, too
+  pull,          ///< requests the weights of a range of keys of this server, after all others have reached `need`
+  memory,        ///< requests the state of this server's optimizers
+  request_task,  ///< requests the next task, from server 0
+  send_state,    ///< sends server 0 the whole state of all servers, which follows, while all workers pause
+  leave,         ///< ends the worker's messages; its figures follow
 };
 
 /// A message of a worker; unused fields of a verb are 0.
 struct message {
-  verb what = verb::leave;
+  message_kind kind = message_kind::leave;
   std::uint32_t answer = 0;
   clock_value clock = 0;  ///< clock of the sender
   clock_value need = 0;
@@ -32,16 +32,16 @@ struct message {
 /// The tasks that the scheduler gives to workers: those of algorithm 1 of Li et al., "Scaling distributed machine
 /// learning with the parameter server", OSDI 2014, and additional ones for tests and checkpoints.
 enum class task_kind : std::uint32_t {
-  load_data,  ///< receive a part of the data, pull the working set
-  iterate,    ///< compute the gradient of batch `clock`, push it, pull
-  hold,       ///< ask again, after the answers to all own pushes have arrived
-  rest,       ///< send server 0 the state of all servers; no worker pushes meanwhile
-  test,       ///< score all test images, with the current weights or, if `last`, with the final ones
-  stop,       ///< leave
+  load_data,   ///< receive a part of the data, pull the working set
+  iterate,     ///< compute the gradient of batch `clock`, push it, pull
+  hold,        ///< ask again, after the answers to all own pushes have arrived
+  send_state,  ///< send server 0 the state of all servers; no worker pushes meanwhile
+  test,        ///< score all test images, with the current weights or, if `last`, with the final ones
+  stop,        ///< leave
 };
 
 struct task {
-  task_kind what = task_kind::stop;
+  task_kind kind = task_kind::stop;
   std::uint32_t last = 0;
   clock_value clock = 0;
   std::uint32_t part = 0;   ///< index of the worker's part of each batch, for all later steps
@@ -51,10 +51,10 @@ struct task {
 
 /// The report of a worker since its last request for a task.
 struct report {
-  std::uint32_t iterated = 0;  ///< 1 if it has computed a step
-  std::uint32_t tested = 0;    ///< 1 if it has tested
-  clock_value clock = 0;       ///< clock of the step
-  std::uint64_t epoch = 0;     ///< epoch of the test
+  std::uint32_t steps = 0;  ///< 1 if it has computed a step
+  std::uint32_t tests = 0;  ///< 1 if it has tested
+  clock_value clock = 0;    ///< clock of the step
+  std::uint64_t epoch = 0;  ///< epoch of the test
   std::uint64_t samples = 0;
   std::uint64_t batch = 0;
   float loss = 0;     ///< step: sum over the samples, divided by the batch size; test: sum

@@ -21,26 +21,26 @@ class outgoing_weights {
 
   /// The memory for the weights of these keys. Waits until weights sent from it before have left.
   /// @throws error
-  [[nodiscard]] std::span<float> room(key_range keys) {
-    for (auto& one : under_way_) {
-      if (one.keys.overlaps(keys)) {
-        one.sending.wait();
+  [[nodiscard]] std::span<float> buffer(key_range keys) {
+    for (auto& entry : packets_) {
+      if (entry.keys.overlaps(keys)) {
+        entry.sending.wait();
       }
     }
-    std::erase_if(under_way_, [](packet const& one) { return !one.sending.valid(); });
+    std::erase_if(packets_, [](packet const& entry) { return !entry.sending.valid(); });
     return std::span(copy_).subspan(keys.begin - first_, keys.size());
   }
-  void send(peer_channel& to, key_range keys) {
+  void send(peer_channel& channel, key_range keys) {
     std::span<float const> const numbers(copy_);
-    under_way_.push_back({keys, to.send(numbers.subspan(keys.begin - first_, keys.size()))});
+    packets_.push_back({keys, channel.send(numbers.subspan(keys.begin - first_, keys.size()))});
   }
   /// Waits until all weights have been sent.
   /// @throws error
   void finish() {
-    for (auto& one : under_way_) {
-      one.sending.wait();
+    for (auto& entry : packets_) {
+      entry.sending.wait();
     }
-    under_way_.clear();
+    packets_.clear();
   }
 
  private:
@@ -51,7 +51,7 @@ class outgoing_weights {
 
   std::size_t first_;
   std::vector<float> copy_;
-  std::vector<packet> under_way_;
+  std::vector<packet> packets_;
 };
 
 }  // namespace tutti::nn::parameter_server::detail

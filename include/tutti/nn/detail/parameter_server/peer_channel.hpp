@@ -32,28 +32,28 @@ class peer_channel {
   peer_channel& operator=(peer_channel const&) = delete;
   virtual ~peer_channel() = default;
 
-  [[nodiscard]] traffic const& moved() const noexcept { return moved_; }
+  [[nodiscard]] traffic const& communication() const noexcept { return communication_; }
   /// The name of the peer, and its rank in the world.
   [[nodiscard]] std::string name() const { return name_ + " (rank " + std::to_string(peer_) + ")"; }
   /// Limits the time of waiting for a message.
-  virtual void patience(duration limit) noexcept = 0;
+  virtual void limit_wait(duration limit) noexcept = 0;
 
   template <class T>
   [[nodiscard]] request send(std::span<T const> elements) {
-    ++moved_.messages_sent;
-    moved_.bytes_sent += elements.size_bytes();
+    ++communication_.messages_sent;
+    communication_.bytes_sent += elements.size_bytes();
     return start_send(elements);
   }
   /// Starts a receive, and counts it.
   template <class T>
   [[nodiscard]] request receive(std::span<T> elements) {
-    ++moved_.messages_received;
-    moved_.bytes_received += elements.size_bytes();
+    ++communication_.messages_received;
+    communication_.bytes_received += elements.size_bytes();
     return start_receive(elements);
   }
 
   /// Translates an error of this channel to ranks of the world.
-  [[nodiscard]] error blamed(error const& e) const {
+  [[nodiscard]] error translate(error const& e) const {
     error result(e.facts(), name() + " is lost to rank " + std::to_string(self_) + ": " + e.what());
     return result.set_ranks(self_, {peer_});
   }
@@ -73,7 +73,7 @@ class peer_channel {
   rank_type self_;
   rank_type peer_;
   std::string name_;
-  traffic moved_;
+  traffic communication_;
 };
 
 /// The channels of one rank, and the functions of its world that it needs.
@@ -87,10 +87,10 @@ class channel_list {
   [[nodiscard]] std::size_t size() const noexcept { return channels_.size(); }
   [[nodiscard]] peer_channel& operator[](std::size_t i) const noexcept { return *channels_[i]; }
   /// The bytes and messages of all channels.
-  [[nodiscard]] traffic moved() const noexcept {
+  [[nodiscard]] traffic communication() const noexcept {
     traffic sum;
-    for (auto const& one : channels_) {
-      sum += one->moved();
+    for (auto const& channel : channels_) {
+      sum += channel->communication();
     }
     return sum;
   }
@@ -101,7 +101,7 @@ class channel_list {
   /// The deadline of the world.
   [[nodiscard]] virtual duration deadline() const = 0;
   /// Records with the world's tracer.
-  virtual void trace(event_kind kind, time_point when, std::string_view text) = 0;
+  virtual void trace(event_kind kind, time_point time, std::string_view text) = 0;
 
   /// Makes progress on all channels.
   virtual void poll() = 0;
@@ -113,7 +113,7 @@ class channel_list {
   virtual void watch(std::span<std::size_t const> channels) = 0;
 
  protected:
-  void add(tutti::detail::owner<peer_channel> one) { channels_.push_back(std::move(one)); }
+  void add(tutti::detail::owner<peer_channel> channel) { channels_.push_back(std::move(channel)); }
 
  private:
   std::vector<tutti::detail::owner<peer_channel>> channels_;

@@ -23,12 +23,12 @@ class peer_channel_trace {
 
   [[nodiscard]] bool is_on() const noexcept { return world_ != nullptr && listens(*world_); }
   void record(event const& e) noexcept {
-    event translated = e;
-    translated.number.sequence |= std::uint64_t{1} << 32;
-    translated.number.sender = in_world(e.number.sender);
-    translated.number.receiver = in_world(e.number.receiver);
-    translated.peer = e.peer == no_rank ? no_rank : peer_;
-    world_->record(translated);
+    event world_event = e;
+    world_event.number.sequence |= std::uint64_t{1} << 32;
+    world_event.number.sender = in_world(e.number.sender);
+    world_event.number.receiver = in_world(e.number.receiver);
+    world_event.peer = e.peer == no_rank ? no_rank : peer_;
+    world_->record(world_event);
   }
 
  private:

@@ -41,7 +41,7 @@ class piece {
         optimizer_(make_optimizer(settings, {{0, keys.size()}})),
         clocks_(workers),
         inboxes_(workers, std::vector<float>(keys.size())),
-        given_(workers),
+        contributions_(workers),
         updates_read_(workers, begin),
         updates_(begin),
         progress_(static_cast<double>(begin)) {
@@ -62,32 +62,32 @@ class piece {
   [[nodiscard]] std::span<float> inbox(std::size_t worker) noexcept { return inboxes_[worker]; }
 
   /// Processes a gradient that has arrived in a worker's inbox.
-  void pushed(std::size_t worker, message const& what, rates const& over_time, histogram& missed) {
-    missed.add(updates_ - updates_read_[worker]);
-    clocks_.reach(worker, what.clock + 1);
-    given_[worker] = {what.samples, what.batch, true};
+  void add_gradient(std::size_t worker, message const& push, rates const& schedule, histogram& missed_updates) {
+    missed_updates.add(updates_ - updates_read_[worker]);
+    clocks_.reach(worker, push.clock + 1);
+    contributions_[worker] = {push.samples, push.batch, true};
     if (!synchronous_) {
-      update(over_time);
+      update(schedule);
     } else {
-      combine(over_time);
+      combine(schedule);
     }
   }
 
   /// True if a worker may read the pushes of others so far.
-  [[nodiscard]] bool fresh_for(std::size_t worker, clock_value need) const noexcept {
-    return clocks_.least_but(worker) >= need;
+  [[nodiscard]] bool can_read(std::size_t worker, clock_value need) const noexcept {
+    return clocks_.least_of_others(worker) >= need;
   }
   /// Records the read of a worker at this clock.
   void read(std::size_t worker, clock_value clock, histogram& lead) noexcept {
     updates_read_[worker] = updates_;
-    clock_value const slowest = clocks_.least_but(worker);
+    clock_value const slowest = clocks_.least_of_others(worker);
     lead.add(slowest < clock ? clock - slowest : 0);
   }
 
-  void drop(std::size_t worker, rates const& over_time) {
+  void drop(std::size_t worker, rates const& schedule) {
     clocks_.drop(worker);
     if (synchronous_) {
-      combine(over_time);
+      combine(schedule);
     }
   }
 
@@ -95,28 +95,28 @@ class piece {
   struct contribution {
     std::uint64_t samples = 0;
     std::uint64_t batch = 1;
-    bool there = false;
+    bool is_present = false;
   };
 
   /// Makes a step if all workers have pushed this clock.
-  void combine(rates const& over_time) {
-    if (clocks_.least() > updates_ && clocks_.least() != clocks::gone) {
-      update(over_time);
+  void combine(rates const& schedule) {
+    if (clocks_.least() > updates_ && clocks_.least() != clocks::lost_clock) {
+      update(schedule);
     }
   }
 
   /// Makes one step with all gradients present, summed in the order of the workers.
-  void update(rates const& over_time) {
+  void update(rates const& schedule) {
     std::span<float> sum;
     std::uint64_t samples = 0;
     std::uint64_t batch = 1;
-    for (std::size_t w = 0; w != given_.size(); ++w) {
-      if (!given_[w].there) {
+    for (std::size_t w = 0; w != contributions_.size(); ++w) {
+      if (!contributions_[w].is_present) {
         continue;
       }
-      given_[w].there = false;
-      samples += given_[w].samples;
-      batch = given_[w].batch;
+      contributions_[w].is_present = false;
+      samples += contributions_[w].samples;
+      batch = contributions_[w].batch;
       if (sum.empty()) {
         sum = inboxes_[w];
       } else {
@@ -134,7 +134,7 @@ class piece {
       std::ranges::for_each(sum, [&](float& g) { g /= part; });
     }
     extra_.add_to(sum, weights_);
-    optimizer_->step(weights_, sum, over_time.at(static_cast<std::size_t>(progress_)) * part);
+    optimizer_->step(weights_, sum, schedule.at(static_cast<std::size_t>(progress_)) * part);
     progress_ += synchronous_ ? 1.0 : double{part};
   }
 
@@ -145,7 +145,7 @@ class piece {
   std::unique_ptr<nn::optimizer<float>> optimizer_;
   detail::clocks clocks_;
   std::vector<std::vector<float>> inboxes_;
-  std::vector<contribution> given_;          // contribution of each worker since the last update
+  std::vector<contribution> contributions_;  // contribution of each worker since the last update
   std::vector<std::uint64_t> updates_read_;  // number of updates at each worker's last read
   std::uint64_t updates_;
   double progress_;  // progress in batches

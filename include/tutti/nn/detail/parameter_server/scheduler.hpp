@@ -44,85 +44,85 @@ class scheduler {
   };
 
   /// @param begin first epoch
-  scheduler(consistency how, std::size_t workers, batch_plan const& plan, std::size_t begin = 0);
+  scheduler(consistency consistency, std::size_t workers, batch_plan const& plan, std::size_t begin = 0);
 
   /// Takes the report of a worker since its last request for a task.
-  void take(std::size_t worker, report const& done);
+  void take(std::size_t worker, report const& report);
 
   /// The next task of a worker; nothing if it must wait for others.
   [[nodiscard]] std::optional<task> next(std::size_t worker);
 
   /// Lets all workers continue, after server 0 has received the servers' state.
-  void rested() noexcept;
+  void resume() noexcept;
   /// The number of epochs at the last pause.
-  [[nodiscard]] std::size_t epochs_rested() const noexcept { return rested_; }
+  [[nodiscard]] std::size_t epochs_at_pause() const noexcept { return epochs_at_pause_; }
 
-  /// Removes a lost worker; its task is given to another one.
+  /// Removes a lost worker; its task is given to another worker.
   void drop(std::size_t worker);
 
   /// Calls f(step, step_sum) for each step that all workers have reported, in order; steps of an epoch follow the
   /// test of the previous one, as in training without servers.
   template <class F>
   void for_each_step(F f) {
-    std::size_t const end = plan_.steps_before(tested_ + 1);
+    std::size_t const end = plan_.steps_before(tested_epochs_ + 1);
     for (; first_sum_ < end && !sums_.empty() && is_complete(sums_.front()); ++first_sum_) {
-      step_sum const one = sums_.front();
+      step_sum const sum = sums_.front();
       sums_.pop_front();
-      f(first_sum_, one);
+      f(first_sum_, sum);
     }
   }
   /// Calls f(test_result) for each new test result.
   template <class F>
   void for_each_test(F f) {
-    for (auto const& one : results_) {
-      f(one);
+    for (auto const& result : results_) {
+      f(result);
     }
     results_.clear();
   }
 
   /// The number of workers that have not finished.
-  [[nodiscard]] std::size_t working() const noexcept;
+  [[nodiscard]] std::size_t count_working() const noexcept;
 
   /// The number of workers that are not lost.
-  [[nodiscard]] std::size_t present() const noexcept;
+  [[nodiscard]] std::size_t count_present() const noexcept;
 
  private:
   static constexpr std::size_t open = SIZE_MAX;
   static constexpr std::size_t finished_test = SIZE_MAX - 1;
 
   struct state {
-    clock_value issued = 0;  // iterations given to the worker
-    bool loaded = false;
-    bool iterating = false;  // true between an iteration and its report
-    bool working = true;
-    bool lost = false;
-    bool held = false;     // the last task was to ask again
-    bool waiting = false;  // asked again after being held
+    clock_value iterations = 0;  // iterations given to the worker
+    bool has_data = false;
+    bool is_iterating = false;  // true between an iteration and its report
+    bool is_working = true;
+    bool is_lost = false;
+    bool is_held = false;     // the last task was to ask again
+    bool is_waiting = false;  // asked again after being held
   };
 
   /// True if all workers have reported this step, which must be the first one not passed on yet.
   [[nodiscard]] bool is_complete(step_sum const& sum) const noexcept;
 
   [[nodiscard]] bool all_wait() const noexcept;
-  [[nodiscard]] std::optional<task> rest(std::size_t worker) noexcept;
+  [[nodiscard]] std::optional<task> send_state(std::size_t worker) noexcept;
 
-  [[nodiscard]] bool reached(state const& w, std::size_t epoch) const noexcept;
+  [[nodiscard]] bool has_reached(state const& worker, std::size_t epoch) const noexcept;
 
-  [[nodiscard]] task tell(std::size_t worker, task_kind what) const noexcept;
+  [[nodiscard]] task make_task(std::size_t worker, task_kind kind) const noexcept;
 
-  consistency how_;
+  consistency consistency_;
   batch_plan plan_;
   std::size_t steps_;
   std::size_t epochs_;
   std::vector<state> workers_;
-  std::vector<std::size_t> tests_;  // state of each epoch's test: open, finished, or the worker that makes it
-  std::size_t tested_;              // number of epochs tested, without gaps
-  std::uint64_t issued_;            // iterations; in unbounded training, a step has one for each present worker
-  std::uint64_t reported_;          // iterations reported
-  std::size_t first_sum_;           // step of the first element of sums_
-  std::size_t rested_;              // epochs at the last pause
-  std::size_t resting_ = open;      // worker that sends the servers' state
-  std::size_t last_ = open;         // worker that stops after all others
+  std::vector<std::size_t> tests_;     // state of each epoch's test: open, finished, or the worker that makes it
+  std::size_t tested_epochs_;          // number of epochs tested, without gaps
+  std::uint64_t iterations_;           // iterations; in unbounded training, a step has one for each present worker
+  std::uint64_t reported_iterations_;  // iterations reported
+  std::size_t first_sum_;              // step of the first element of sums_
+  std::size_t epochs_at_pause_;        // epochs at the last pause
+  std::size_t state_sender_ = open;    // worker that sends the servers' state
+  std::size_t last_worker_ = open;     // worker that stops after all others
   std::deque<step_sum> sums_;
   std::vector<test_result> results_;
 };

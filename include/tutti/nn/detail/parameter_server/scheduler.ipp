@@ -10,166 +10,170 @@
 
 namespace tutti::inline v0_1_0::nn::parameter_server::detail {
 
-TUTTI_DECL scheduler::scheduler(consistency how, std::size_t workers, batch_plan const& plan, std::size_t begin)
-    : how_(how),
+TUTTI_DECL scheduler::scheduler(consistency consistency, std::size_t workers, batch_plan const& plan, std::size_t begin)
+    : consistency_(consistency),
       plan_(plan),
       steps_(plan.steps()),
       epochs_(plan.epochs()),
       workers_(workers),
       tests_(plan.epochs(), open),
-      tested_(begin),
-      issued_(plan.steps_before(begin) * workers),
-      reported_(issued_),
+      tested_epochs_(begin),
+      iterations_(plan.steps_before(begin) * workers),
+      reported_iterations_(iterations_),
       first_sum_(plan.steps_before(begin)),
-      rested_(begin) {
-  for (auto& one : workers_) {
-    one.issued = first_sum_;
+      epochs_at_pause_(begin) {
+  for (auto& worker : workers_) {
+    worker.iterations = first_sum_;
   }
   std::fill_n(tests_.begin(), begin, finished_test);
 }
 
-TUTTI_DECL void scheduler::take(std::size_t worker, report const& done) {
-  if (done.iterated != 0) {
-    workers_[worker].iterating = false;
-    std::size_t const step = how_.bounded() ? static_cast<std::size_t>(done.clock) : reported_++ / present();
+TUTTI_DECL void scheduler::take(std::size_t worker, report const& report) {
+  if (report.steps != 0) {
+    workers_[worker].is_iterating = false;
+    std::size_t const step =
+        consistency_.is_bounded() ? static_cast<std::size_t>(report.clock) : reported_iterations_++ / count_present();
     if (step >= first_sum_) {
       if (step - first_sum_ >= sums_.size()) {
         sums_.resize(step - first_sum_ + 1);
       }
       step_sum& sum = sums_[step - first_sum_];
-      sum.samples += done.samples;
-      sum.batch = done.batch;
-      sum.loss += double{done.loss};
-      sum.correct += double{done.correct};
+      sum.samples += report.samples;
+      sum.batch = report.batch;
+      sum.loss += double{report.loss};
+      sum.correct += double{report.correct};
       ++sum.reports;
     }
   }
-  if (done.tested != 0) {
-    results_.push_back({static_cast<std::size_t>(done.epoch), done.loss, done.correct});
-    tests_[done.epoch] = finished_test;
-    while (tested_ != epochs_ && tests_[tested_] == finished_test) {
-      ++tested_;
+  if (report.tests != 0) {
+    results_.push_back({static_cast<std::size_t>(report.epoch), report.loss, report.correct});
+    tests_[report.epoch] = finished_test;
+    while (tested_epochs_ != epochs_ && tests_[tested_epochs_] == finished_test) {
+      ++tested_epochs_;
     }
   }
 }
 
 TUTTI_DECL std::optional<task> scheduler::next(std::size_t worker) {
-  state& w = workers_[worker];
-  if (!w.loaded) {
-    w.loaded = true;
-    return tell(worker, task_kind::load_data);
+  state& asker = workers_[worker];
+  if (!asker.has_data) {
+    asker.has_data = true;
+    return make_task(worker, task_kind::load_data);
   }
-  bool const finished = how_.bounded() ? w.issued == steps_ : issued_ >= steps_ * present();
-  bool const alone = working() == 1;
+  bool const is_finished =
+      consistency_.is_bounded() ? asker.iterations == steps_ : iterations_ >= steps_ * count_present();
+  bool const is_alone = count_working() == 1;
   for (std::size_t e = 0; e != epochs_; ++e) {
     bool const last = e + 1 == epochs_;
-    if (tests_[e] == open && reached(w, e) && (!last || (finished && alone))) {
+    if (tests_[e] == open && has_reached(asker, e) && (!last || (is_finished && is_alone))) {
       tests_[e] = worker;
-      w.waiting = false;  // it may have waited until the testing worker was lost
-      task t = tell(worker, task_kind::test);
-      t.epoch = e;
-      t.last = last ? 1 : 0;
-      return t;
+      asker.is_waiting = false;  // it may have waited until the testing worker was lost
+      task result = make_task(worker, task_kind::test);
+      result.epoch = e;
+      result.last = last ? 1 : 0;
+      return result;
     }
   }
-  if (how_.rests && rested_ + 1 < epochs_ && reached(w, rested_)) {
-    if (!std::exchange(w.held, true)) {
-      return tell(worker, task_kind::hold);
+  if (consistency_.pauses_after_epochs && epochs_at_pause_ + 1 < epochs_ && has_reached(asker, epochs_at_pause_)) {
+    if (!std::exchange(asker.is_held, true)) {
+      return make_task(worker, task_kind::hold);
     }
-    w.waiting = true;
-    return all_wait() ? rest(worker) : std::nullopt;
+    asker.is_waiting = true;
+    return all_wait() ? send_state(worker) : std::nullopt;
   }
-  if (how_.rests && finished && alone && rested_ < epochs_) {
-    return rest(worker);
+  if (consistency_.pauses_after_epochs && is_finished && is_alone && epochs_at_pause_ < epochs_) {
+    return send_state(worker);
   }
-  if (finished) {
-    if (!alone && (last_ == open || last_ == worker)) {
-      last_ = worker;
+  if (is_finished) {
+    if (!is_alone && (last_worker_ == open || last_worker_ == worker)) {
+      last_worker_ = worker;
       return std::nullopt;
     }
-    w.working = false;
-    return tell(worker, task_kind::stop);
+    asker.is_working = false;
+    return make_task(worker, task_kind::stop);
   }
-  task t = tell(worker, task_kind::iterate);
-  w.iterating = true;
-  w.held = w.waiting = false;  // it may have waited until a worker was lost, whose iteration this is
-  ++w.issued;
-  ++issued_;
-  return t;
+  task result = make_task(worker, task_kind::iterate);
+  asker.is_iterating = true;
+  asker.is_held = asker.is_waiting = false;  // it may have waited until a worker was lost, whose iteration this is
+  ++asker.iterations;
+  ++iterations_;
+  return result;
 }
 
-TUTTI_DECL void scheduler::rested() noexcept {
-  ++rested_;
-  resting_ = open;
-  for (auto& one : workers_) {
-    one.held = one.waiting = false;
+TUTTI_DECL void scheduler::resume() noexcept {
+  ++epochs_at_pause_;
+  state_sender_ = open;
+  for (auto& worker : workers_) {
+    worker.is_held = worker.is_waiting = false;
   }
 }
 
 TUTTI_DECL void scheduler::drop(std::size_t worker) {
-  std::uint64_t const under_way = issued_ - reported_ - (workers_[worker].iterating ? 1 : 0);
-  std::size_t const before = present();
-  workers_[worker].working = false;
-  workers_[worker].lost = true;
-  if (!how_.bounded()) {  // steps have fewer iterations from now on; the current step keeps the ones begun
-    reported_ = reported_ * present() / before;
-    issued_ = reported_ + under_way;
+  std::uint64_t const under_way = iterations_ - reported_iterations_ - (workers_[worker].is_iterating ? 1 : 0);
+  std::size_t const previous = count_present();
+  workers_[worker].is_working = false;
+  workers_[worker].is_lost = true;
+  if (!consistency_.is_bounded()) {  // steps have fewer iterations from now on; the current step keeps the ones begun
+    reported_iterations_ = reported_iterations_ * count_present() / previous;
+    iterations_ = reported_iterations_ + under_way;
   }
-  resting_ = resting_ == worker ? open : resting_;
-  last_ = last_ == worker ? open : last_;
+  state_sender_ = state_sender_ == worker ? open : state_sender_;
+  last_worker_ = last_worker_ == worker ? open : last_worker_;
   for (auto& test : tests_) {
     test = test == worker ? open : test;
   }
 }
 
-TUTTI_DECL std::size_t scheduler::working() const noexcept {
+TUTTI_DECL std::size_t scheduler::count_working() const noexcept {
   std::size_t count = 0;
-  for (auto const& one : workers_) {
-    count += one.working ? 1U : 0U;
+  for (auto const& worker : workers_) {
+    count += worker.is_working ? 1U : 0U;
   }
   return count;
 }
 
-TUTTI_DECL std::size_t scheduler::present() const noexcept {
+TUTTI_DECL std::size_t scheduler::count_present() const noexcept {
   std::size_t count = 0;
-  for (auto const& one : workers_) {
-    count += one.lost ? 0U : 1U;
+  for (auto const& worker : workers_) {
+    count += worker.is_lost ? 0U : 1U;
   }
   return count;
 }
 
 TUTTI_DECL bool scheduler::is_complete(step_sum const& sum) const noexcept {
-  std::size_t const of = present();
-  return how_.bounded() ? sum.reports != 0 && sum.reports >= of : of != 0 && reported_ / of > first_sum_;
+  std::size_t const workers = count_present();
+  return consistency_.is_bounded() ? sum.reports != 0 && sum.reports >= workers
+                                   : workers != 0 && reported_iterations_ / workers > first_sum_;
 }
 
 TUTTI_DECL bool scheduler::all_wait() const noexcept {
-  return std::ranges::all_of(workers_, [](state const& w) { return w.lost || !w.working || w.waiting; });
+  return std::ranges::all_of(
+      workers_, [](state const& worker) { return worker.is_lost || !worker.is_working || worker.is_waiting; });
 }
 
-TUTTI_DECL std::optional<task> scheduler::rest(std::size_t worker) noexcept {
-  if (resting_ != open) {
+TUTTI_DECL std::optional<task> scheduler::send_state(std::size_t worker) noexcept {
+  if (state_sender_ != open) {
     return std::nullopt;
   }
-  resting_ = worker;
-  return tell(worker, task_kind::rest);
+  state_sender_ = worker;
+  return make_task(worker, task_kind::send_state);
 }
 
-TUTTI_DECL bool scheduler::reached(state const& w, std::size_t epoch) const noexcept {
+TUTTI_DECL bool scheduler::has_reached(state const& worker, std::size_t epoch) const noexcept {
   std::size_t const steps = plan_.steps_before(epoch + 1);
-  return how_.bounded() ? w.issued >= steps : issued_ >= steps * present();
+  return consistency_.is_bounded() ? worker.iterations >= steps : iterations_ >= steps * count_present();
 }
 
-TUTTI_DECL task scheduler::tell(std::size_t worker, task_kind what) const noexcept {
-  task t;
-  t.what = what;
-  t.clock = workers_[worker].issued;
-  t.parts = 0;
+TUTTI_DECL task scheduler::make_task(std::size_t worker, task_kind kind) const noexcept {
+  task result;
+  result.kind = kind;
+  result.clock = workers_[worker].iterations;
+  result.parts = 0;
   for (std::size_t w = 0; w != workers_.size(); ++w) {
-    t.part += !workers_[w].lost && w < worker ? 1U : 0U;
-    t.parts += !workers_[w].lost ? 1U : 0U;
+    result.part += !workers_[w].is_lost && w < worker ? 1U : 0U;
+    result.parts += !workers_[w].is_lost ? 1U : 0U;
   }
-  return t;
+  return result;
 }
 
 }  // namespace tutti::nn::parameter_server::detail

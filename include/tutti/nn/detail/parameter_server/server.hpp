@@ -34,11 +34,11 @@ class server_observer {
   /// Called after the server has computed. May sleep.
   virtual void hold() {}
   /// Called after each message, when all possible answers have been sent.
-  virtual void served() {}
+  virtual void on_message() {}
   /// The memory for the servers' state, from a worker.
-  [[nodiscard]] virtual std::span<float> room() { return {}; }
+  [[nodiscard]] virtual std::span<float> state_buffer() { return {}; }
   /// Called when that memory has been filled.
-  virtual void rested() {}
+  virtual void on_state() {}
 };
 
 /// Serves a shard to workers: applies their pushes, and sends the weights that they may read.
@@ -58,15 +58,15 @@ class server {
   /// Serves until all workers have left.
   /// @param tasks the scheduler, if workers ask this server for tasks
   /// @throws error if all workers are lost; exceptions of the observer
-  void run(scheduler* tasks, server_observer& told);
+  void run(scheduler* tasks, server_observer& observer);
 
   /// The number of updates of the first piece, including the ones before training was resumed.
   [[nodiscard]] clock_value clock() const noexcept { return shard_.clock(); }
-  [[nodiscard]] std::vector<lost_worker> const& lost() const noexcept { return lost_; }
+  [[nodiscard]] std::vector<lost_worker> const& lost_workers() const noexcept { return lost_workers_; }
   /// The figures of this rank. `worker_figures` returns the final reports of the workers; for lost workers only
   /// the reported steps, on the server that takes the reports.
-  [[nodiscard]] figures own_figures() const;
-  [[nodiscard]] figures const& worker_figures(std::size_t worker) const { return peers_[worker].reported; }
+  [[nodiscard]] figures local_figures() const;
+  [[nodiscard]] figures const& worker_figures(std::size_t worker) const { return peers_[worker].final_figures; }
   [[nodiscard]] std::span<piece const> pieces() const noexcept { return shard_.pieces(); }
 
  private:
@@ -76,16 +76,16 @@ class server {
   struct peer {
     explicit peer(key_range keys) : weights(keys) {}
 
-    expected next_is = expected::message;
-    bool present = true;
-    time_point last_message_at{};
+    expected next_receive = expected::message;
+    bool is_present = true;
+    time_point last_message_time{};
     message last_message;
-    piece* pushed = nullptr;
-    report done;
-    task next;
+    piece* pushed_piece = nullptr;
+    report last_report;
+    task next_task;
     std::vector<float> memory;  // state that is being sent to this worker
-    request sending;            // send of `memory` or of `next`
-    figures reported;
+    request sending;            // send of `memory` or of `next_task`
+    figures final_figures;
     std::uint64_t steps = 0;  // steps that the worker has reported
     outgoing_weights weights;
   };
@@ -101,20 +101,20 @@ class server {
   void watch();
   void receive_message(std::size_t w) { receive(w, expected::message, std::span(&peers_[w].last_message, 1)); }
   template <class T>
-  void receive(std::size_t w, expected what, std::span<T> to) {
-    peers_[w].next_is = what;
-    requests_[w] = (*channels_)[w].receive(to);
+  void receive(std::size_t w, expected kind, std::span<T> destination) {
+    peers_[w].next_receive = kind;
+    requests_[w] = (*channels_)[w].receive(destination);
   }
   template <class F>
-  void guarded(std::size_t w, scheduler* tasks, F f);
-  void serve(std::size_t w, scheduler* tasks, server_observer& told);
-  void serve_message(std::size_t w, server_observer& told);
+  void drop_on_error(std::size_t w, scheduler* tasks, F f);
+  void serve(std::size_t w, scheduler* tasks, server_observer& observer);
+  void serve_message(std::size_t w, server_observer& observer);
   void answer_all(scheduler* tasks);
-  [[nodiscard]] bool ready(answer const& one, scheduler* tasks);
-  void send(answer const& one);
+  [[nodiscard]] bool is_ready(answer const& reply, scheduler* tasks);
+  void send(answer const& reply);
   void leave(std::size_t w);
   void drop_silent(scheduler* tasks, time_point now);
-  void drop(std::size_t w, scheduler* tasks, std::string why);
+  void drop(std::size_t w, scheduler* tasks, std::string reason);
 
   tutti::detail::owner<channel_list> channels_;  // before the requests, which are destroyed first
   shard shard_;
@@ -122,12 +122,12 @@ class server {
   std::vector<answer> answers_;    // due answers, in the order of the requests
   std::vector<char> waits_;        // workers with an answer that must wait
   std::vector<request> requests_;  // pending receive of each worker
-  std::size_t present_ = 0;        // number of present workers
-  std::vector<lost_worker> lost_;
-  time_point began_{};
-  time_point looked_{};
-  duration busy_{};
-  duration waited_{};
+  std::size_t present_count_ = 0;  // number of present workers
+  std::vector<lost_worker> lost_workers_;
+  time_point begin_{};
+  time_point last_check_{};
+  duration busy_time_{};
+  duration waiting_time_{};
 };
 
 }  // namespace tutti::nn::parameter_server::detail

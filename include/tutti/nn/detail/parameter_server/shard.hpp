@@ -28,12 +28,13 @@ class shard {
   /// @param weights initial weights of the whole model
   /// @param memory state of an optimizer of the whole model; empty: initial state
   /// @param begin number of steps already made
-  shard(layout const& layout, std::size_t server, consistency how, settings const& settings, batch_plan const& plan,
-        regulariser extra, std::size_t workers, std::span<float const> weights, std::span<float const> memory,
-        clock_value begin)
+  shard(layout const& layout, std::size_t server, consistency consistency, settings const& settings,
+        batch_plan const& plan, regulariser extra, std::size_t workers, std::span<float const> weights,
+        std::span<float const> memory, clock_value begin)
       : keys_(layout.shard(server)), rates_(settings, plan), begin_(begin) {
     for (key_range const keys : layout.pieces(server)) {
-      pieces_.emplace_back(keys, weights.subspan(keys.begin, keys.size()), settings, extra, workers, how.synchronous(),
+      pieces_.emplace_back(keys, weights.subspan(keys.begin, keys.size()), settings, extra, workers,
+                           consistency.is_synchronous(),
                            memory.empty() ? memory : memory.subspan(keys.begin, keys.size()), begin);
     }
   }
@@ -45,46 +46,48 @@ class shard {
   /// The number of updates of the first piece, including the ones before training was resumed.
   [[nodiscard]] clock_value clock() const noexcept { return pieces_.front().updates(); }
   [[nodiscard]] histogram const& lead() const noexcept { return lead_; }
-  [[nodiscard]] histogram const& missed() const noexcept { return missed_; }
+  [[nodiscard]] histogram const& missed_updates() const noexcept { return missed_updates_; }
 
   /// The piece with these keys.
   /// @throws precondition_error if there is none
   [[nodiscard]] piece& find(key_range keys) {
-    auto const found = std::ranges::find(pieces_, keys, [](piece const& one) { return one.keys(); });
-    expects(found != pieces_.end(),
+    auto const position = std::ranges::find(pieces_, keys, [](auto const& piece) { return piece.keys(); });
+    expects(position != pieces_.end(),
             "parameter server: gradients are pushed for whole pieces of the layout, not for keys ", keys.begin, " to ",
             keys.end);
-    return *found;
+    return *position;
   }
   /// Processes the gradient that has arrived in a piece's inbox.
-  void push(piece& of, std::size_t worker, message const& words) { of.pushed(worker, words, rates_, missed_); }
+  void push(piece& piece, std::size_t worker, message const& push) {
+    piece.add_gradient(worker, push, rates_, missed_updates_);
+  }
 
   /// True if a worker may read these keys.
-  [[nodiscard]] bool fresh_for(std::size_t worker, key_range keys, clock_value need) const noexcept {
+  [[nodiscard]] bool can_read(std::size_t worker, key_range keys, clock_value need) const noexcept {
     return std::ranges::all_of(
-        pieces_, [&](piece const& one) { return !one.keys().overlaps(keys) || one.fresh_for(worker, need); });
+        pieces_, [&](auto const& piece) { return !piece.keys().overlaps(keys) || piece.can_read(worker, need); });
   }
   /// Copies these keys for a worker at this clock.
-  void read(std::size_t worker, key_range keys, clock_value clock, std::span<float> to) {
-    for (piece& one : pieces_) {
-      key_range const part = common(one.keys(), keys);
+  void read(std::size_t worker, key_range keys, clock_value clock, std::span<float> destination) {
+    for (auto& piece : pieces_) {
+      key_range const part = intersection(piece.keys(), keys);
       if (part.size() != 0) {
-        std::ranges::copy(one.weights().subspan(part.begin - one.keys().begin, part.size()),
-                          to.subspan(part.begin - keys.begin, part.size()).begin());
-        one.read(worker, clock, lead_);
+        std::ranges::copy(piece.weights().subspan(part.begin - piece.keys().begin, part.size()),
+                          destination.subspan(part.begin - keys.begin, part.size()).begin());
+        piece.read(worker, clock, lead_);
       }
     }
   }
   /// Copies the optimizer state of all pieces.
-  void copy_memory(std::vector<float>& to) {
-    to.clear();
-    for (piece& one : pieces_) {
-      to.insert(to.end(), one.memory().begin(), one.memory().end());
+  void copy_memory(std::vector<float>& destination) {
+    destination.clear();
+    for (auto& piece : pieces_) {
+      destination.insert(destination.end(), piece.memory().begin(), piece.memory().end());
     }
   }
   void drop(std::size_t worker) {
-    for (piece& one : pieces_) {
-      one.drop(worker, rates_);
+    for (auto& piece : pieces_) {
+      piece.drop(worker, rates_);
     }
   }
 
@@ -94,7 +97,7 @@ class shard {
   clock_value begin_;
   std::vector<piece> pieces_;
   histogram lead_;
-  histogram missed_;
+  histogram missed_updates_;
 };
 
 }  // namespace tutti::nn::parameter_server::detail

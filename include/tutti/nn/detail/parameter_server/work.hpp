@@ -29,12 +29,12 @@ class worker_observer {
   /// Called before a gradient is computed, with the duration of the last one. May sleep.
   virtual void begin_gradient(duration last) = 0;
   /// Called after a step, with the worker's new clock.
-  virtual void advanced(clock_value clock) = 0;
+  virtual void on_advance(clock_value clock) = 0;
 };
 
 /// Runs one worker, from its first task to its last.
 TUTTI_DECL void work(tutti::detail::owner<channel_list> to_servers, layout const& layout, replica& model,
-                     consistency how, worker_observer& told);
+                     consistency consistency, worker_observer& observer);
 
 }  // namespace tutti::nn::parameter_server::detail
 

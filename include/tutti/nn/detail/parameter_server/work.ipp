@@ -22,26 +22,26 @@
 namespace tutti::inline v0_1_0::nn::parameter_server::detail {
 
 TUTTI_DECL void work(tutti::detail::owner<channel_list> to_servers, layout const& layout, replica& model,
-                     consistency how, worker_observer& told) {
+                     consistency consistency, worker_observer& observer) {
   channel_list& channels = *to_servers;
-  worker servers(std::move(to_servers), layout, how, model.plan().steps_before(model.position().epoch));
-  report done;
+  worker servers(std::move(to_servers), layout, consistency, model.plan().steps_before(model.position().epoch));
+  report last_report;
   duration busy{};
   duration last{};
   std::size_t epoch = SIZE_MAX;
-  servers.ask(done);
+  servers.request_task(last_report);
   for (task next = servers.answer();;) {
-    done = {};
-    switch (next.what) {
+    last_report = {};
+    switch (next.kind) {
       case task_kind::load_data:
         servers.pull(model.parameters(), std::array{key_range{0, layout.keys()}});
-        servers.ask(done);
+        servers.request_task(last_report);
         next = servers.answer();
         continue;
       case task_kind::iterate: {
-        time_point const before = channels.now();
-        channels.trace(event_kind::enter, before, "gradient");
-        told.begin_gradient(last);
+        time_point const busy_begin = channels.now();
+        channels.trace(event_kind::enter, busy_begin, "gradient");
+        observer.begin_gradient(last);
         time_point const begin = channels.now();
         model.set_rank(next.part, next.parts);
         auto const place = model.plan().position(tutti::detail::integer_cast<std::size_t>(next.clock));
@@ -55,37 +55,37 @@ TUTTI_DECL void work(tutti::detail::owner<channel_list> to_servers, layout const
         time_point const end = channels.now();
         channels.trace(event_kind::leave, end, "gradient");
         last = end - begin;
-        busy += end - before;
-        done = {.iterated = 1, .clock = next.clock, .samples = samples, .batch = batch};
-        done.loss = message[layout.keys()];
-        done.correct = message[layout.keys() + 1];
-        servers.ask(done);
+        busy += end - busy_begin;
+        last_report = {.steps = 1, .clock = next.clock, .samples = samples, .batch = batch};
+        last_report.loss = message[layout.keys()];
+        last_report.correct = message[layout.keys() + 1];
+        servers.request_task(last_report);
         servers.finish(model.parameters());
-        told.advanced(servers.clock());
+        observer.on_advance(servers.clock());
         next = servers.answer();
         continue;
       }
       case task_kind::hold:
-        servers.ask(done);
+        servers.request_task(last_report);
         next = servers.answer();
         continue;
-      case task_kind::rest: {
-        std::vector<float> held(state_size(model));
-        auto const weights = std::span(held).first(layout.keys());
-        auto const memory = std::span(held).subspan(layout.keys(), model.optimizer_state().size());
+      case task_kind::send_state: {
+        std::vector<float> state(state_size(model));
+        auto const weights = std::span(state).first(layout.keys());
+        auto const memory = std::span(state).subspan(layout.keys(), model.optimizer_state().size());
         servers.pull(weights, std::array{key_range{0, layout.keys()}});
         if (!memory.empty()) {
           servers.pull_memory(memory);
         }
-        std::ranges::copy(model.statistics(), held.end() - static_cast<std::ptrdiff_t>(model.statistics().size()));
-        servers.hand_over(held);
-        servers.ask(done);
+        std::ranges::copy(model.statistics(), state.end() - static_cast<std::ptrdiff_t>(model.statistics().size()));
+        servers.send_state(state);
+        servers.request_task(last_report);
         next = servers.answer();
         continue;
       }
       case task_kind::test: {
         if (next.last != 0) {  // includes the last pushes of workers that have left
-          servers.pull(model.parameters(), std::array{key_range{0, layout.keys()}}, clocks::gone);
+          servers.pull(model.parameters(), std::array{key_range{0, layout.keys()}}, clocks::lost_clock);
         }
         time_point const begin = channels.now();
         channels.trace(event_kind::enter, begin, "test");
@@ -93,8 +93,8 @@ TUTTI_DECL void work(tutti::detail::owner<channel_list> to_servers, layout const
         time_point const end = channels.now();
         channels.trace(event_kind::leave, end, "test");
         busy += end - begin;
-        done = {.tested = 1, .epoch = next.epoch, .loss = score.loss, .correct = score.correct};
-        servers.ask(done);
+        last_report = {.tests = 1, .epoch = next.epoch, .loss = score.loss, .correct = score.correct};
+        servers.request_task(last_report);
         next = servers.answer();
         continue;
       }

@@ -32,7 +32,7 @@ class worker final : public gradient_listener {
  public:
   /// @param channels channels to the servers, in order
   /// @param begin number of steps already made
-  worker(tutti::detail::owner<channel_list> channels, layout layout, consistency how, clock_value begin = 0);
+  worker(tutti::detail::owner<channel_list> channels, layout layout, consistency consistency, clock_value begin = 0);
 
   /// Pulls the weights of a working set, only these ranges of keys, after all other workers have reached the clock
   /// `need`. A range may extend over several servers.
@@ -45,12 +45,12 @@ class worker final : public gradient_listener {
   /// @throws error
   void pull_memory(std::span<float> memory);
   /// Sends server 0 the state of all servers.
-  void hand_over(std::span<float const> state);
+  void send_state(std::span<float const> state);
 
   /// Begins a step.
-  /// @param message gradient buffer; it outlives `finish`
+  /// @param gradients gradient buffer; it outlives `finish`
   /// @param samples, batch samples of this worker's part of the batch, and of the whole batch
-  void begin(std::span<float const> message, std::uint64_t samples, std::uint64_t batch);
+  void begin(std::span<float const> gradients, std::uint64_t samples, std::uint64_t batch);
 
   /// Announces that the gradients from `first` on are final. Never blocks.
   TUTTI_DECL void on_completion(std::size_t first) override;
@@ -60,24 +60,26 @@ class worker final : public gradient_listener {
   void finish(std::span<float> weights);
 
   /// Requests the next task; it has arrived after `finish` or `answer`.
-  void ask(report const& done);
+  void request_task(report const& last_report);
   /// The number of steps pushed, including the ones before training was resumed.
   [[nodiscard]] clock_value clock() const noexcept { return clock_; }
   [[nodiscard]] task const& answer();
 
   /// Leaves all servers, and sends the figures of this worker.
-  void leave(double busy);
+  void leave(double busy_seconds);
 
  private:
-  [[nodiscard]] figures said(double busy) const;
+  [[nodiscard]] figures local_figures(double busy_seconds) const;
   void push(std::size_t i);
-  void say(std::size_t k, message const& words) { keep(k, (*channels_)[k].send(std::span<message const>(&words, 1))); }
-  template <class T>
-  void hear(std::size_t k, std::span<T> place) {
-    keep(k, (*channels_)[k].receive(place));
+  void send_message(std::size_t k, message const& header) {
+    add_request(k, (*channels_)[k].send(std::span<message const>(&header, 1)));
   }
-  void keep(std::size_t k, request one) {
-    requests_.push_back(std::move(one));
+  template <class T>
+  void receive(std::size_t k, std::span<T> place) {
+    add_request(k, (*channels_)[k].receive(place));
+  }
+  void add_request(std::size_t k, request pending) {
+    requests_.push_back(std::move(pending));
     peers_.push_back(k);
   }
   /// Waits for all pending requests. All channels make progress, because another worker may need a message of one of
@@ -86,20 +88,20 @@ class worker final : public gradient_listener {
 
   tutti::detail::owner<channel_list> channels_;  // before the requests, which are destroyed first
   layout layout_;
-  consistency how_;
-  std::vector<float> arriving_;
+  consistency consistency_;
+  std::vector<float> arriving_weights_;
   std::vector<message> pushes_;  // message of each piece
   std::vector<message> pulls_;
-  message asks_;
-  report done_;
-  task next_;
-  std::span<float const> message_;
+  message task_request_;
+  report report_;
+  task next_task_;
+  std::span<float const> gradients_;
   std::uint64_t samples_ = 0;
   std::uint64_t batch_ = 1;
-  std::size_t waiting_ = 0;  // pieces not pushed yet
+  std::size_t unpushed_pieces_ = 0;  // pieces not pushed yet
   clock_value begin_;
   clock_value clock_;
-  duration waited_{};
+  duration waiting_time_{};
   std::vector<request> requests_;
   std::vector<std::size_t> peers_;  // server of each request
 };

@@ -25,9 +25,9 @@ class epoch_message {
   void set_exchange(std::size_t step, double s) noexcept {
     numbers_[head + (2 + step) * size_ + rank_] = static_cast<float>(s);
   }
-  void set_test(batch_metrics<float> const& own) noexcept {
-    numbers_[0] = own.loss;
-    numbers_[1] = own.correct;
+  void set_test(batch_metrics<float> const& local_score) noexcept {
+    numbers_[0] = local_score.loss;
+    numbers_[1] = local_score.correct;
   }
   /// Sets the number of images that this rank trained on, and the sum of their losses.
   void set_training(std::size_t images, double loss) noexcept {

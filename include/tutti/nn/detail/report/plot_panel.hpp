@@ -18,11 +18,11 @@ struct plot_curve {
   std::string colour;
   std::vector<plot_point> points;
   bool dots = false;
-  bool dashed = false;  ///< true if it may overlap another curve
+  bool is_dashed = false;  ///< true if it may overlap another curve
 };
 
 /// Escapes a text for XML.
-[[nodiscard]] TUTTI_DECL std::string escaped(std::string const& text);
+[[nodiscard]] TUTTI_DECL std::string escape(std::string const& text);
 
 /// A rectangle of an SVG picture: title and legend at the top, axes and curves inside, labels of the axes around it,
 /// which need 60 on the left and 22 below. Curves are clipped to the axes.
@@ -45,9 +45,9 @@ class plot_panel {
   };
 
   /// @pre right > 0, high > low
-  plot_panel(std::string title, area where, axes shown);
+  plot_panel(std::string title, area rectangle, axes scales);
 
-  plot_panel& add(plot_curve one);
+  plot_panel& add(plot_curve curve);
 
   /// A vertical line from the bottom to the top.
   [[nodiscard]] std::vector<plot_point> upright(double x) const;
@@ -57,7 +57,7 @@ class plot_panel {
  private:
   static constexpr double letter = 6.8;  // approximate width of a letter
 
-  [[nodiscard]] std::string drawn(plot_curve const& one) const;
+  [[nodiscard]] std::string draw(plot_curve const& curve) const;
 
   /// The legend, laid out from the right, so that it ends with the panel.
   [[nodiscard]] std::string legend() const;
@@ -65,23 +65,23 @@ class plot_panel {
   [[nodiscard]] double at_x(double x) const;
   [[nodiscard]] double at_y(double y) const;
 
-  [[nodiscard]] static std::string dashes(plot_curve const& one);
+  [[nodiscard]] static std::string dashes(plot_curve const& curve);
   [[nodiscard]] static std::string line(double x1, double y1, double x2, double y2, char const* colour);
-  [[nodiscard]] static std::string text(double x, double y, char const* anchor, std::string const& what,
-                                        char const* more = "");
+  [[nodiscard]] static std::string text(double x, double y, char const* anchor, std::string const& label,
+                                        char const* attributes = "");
 
   /// Four to ten multiples of 1, 2 or 5 times a power of ten.
   [[nodiscard]] static std::vector<double> ticks(double low, double high);
 
   std::string title_;
-  area where_;
-  axes shown_;
+  area area_;
+  axes axes_;
   std::vector<plot_curve> curves_;
 };
 
 /// A picture of panels, with a title, and a line below it in smaller letters, which may be empty.
 [[nodiscard]] TUTTI_DECL std::string svg_picture(double width, double height, std::string const& title,
-                                                 std::string const& below, std::vector<plot_panel> const& panels);
+                                                 std::string const& subtitle, std::vector<plot_panel> const& panels);
 
 }  // namespace tutti::nn::detail::report
 

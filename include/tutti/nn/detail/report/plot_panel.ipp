@@ -22,76 +22,76 @@ inline std::string axis_label(double value, char const* unit) {
   return unit == nullptr ? std::string() : general_text(value) + unit;
 }
 
-TUTTI_DECL plot_panel::plot_panel(std::string title, area where, axes shown)
-    : title_(std::move(title)), where_(where), shown_(std::move(shown)) {}
+TUTTI_DECL plot_panel::plot_panel(std::string title, area rectangle, axes scales)
+    : title_(std::move(title)), area_(rectangle), axes_(std::move(scales)) {}
 
-TUTTI_DECL plot_panel& plot_panel::add(plot_curve one) {
-  curves_.push_back(std::move(one));
+TUTTI_DECL plot_panel& plot_panel::add(plot_curve curve) {
+  curves_.push_back(std::move(curve));
   return *this;
 }
 
 TUTTI_DECL std::vector<plot_point> plot_panel::upright(double x) const {
-  return {{x, shown_.low}, {x, shown_.high}};
+  return {{x, axes_.low}, {x, axes_.high}};
 }
 
 TUTTI_DECL std::string plot_panel::svg() const {
-  std::string s = text(where_.left, where_.top - 9, "start", title_, " font-weight=\"bold\"");
-  double const bottom = where_.top + where_.height;
+  std::string s = text(area_.left, area_.top - 9, "start", title_, " font-weight=\"bold\"");
+  double const bottom = area_.top + area_.height;
   double above = bottom + 13;  // of the last label; others leave room for its letters
-  for (double const y : ticks(shown_.low, shown_.high)) {
-    s += line(where_.left, at_y(y), where_.left + where_.width, at_y(y), "#e4e4e4");
+  for (double const y : ticks(axes_.low, axes_.high)) {
+    s += line(area_.left, at_y(y), area_.left + area_.width, at_y(y), "#e4e4e4");
     if (at_y(y) <= above - 13) {
-      s += text(where_.left - 8, at_y(y) + 4, "end", axis_label(y, shown_.y_labels));
+      s += text(area_.left - 8, at_y(y) + 4, "end", axis_label(y, axes_.y_labels));
       above = at_y(y);
     }
   }
-  double free = where_.left - 20;
-  for (double const x : shown_.x_ticks.empty() ? ticks(0, shown_.right) : shown_.x_ticks) {
-    s += line(at_x(x), where_.top, at_x(x), bottom, "#f0f0f0");
-    if (shown_.x_labels != nullptr && at_x(x) >= free) {
-      auto const words = axis_label(x, shown_.x_labels);
+  double free = area_.left - 20;
+  for (double const x : axes_.x_ticks.empty() ? ticks(0, axes_.right) : axes_.x_ticks) {
+    s += line(at_x(x), area_.top, at_x(x), bottom, "#f0f0f0");
+    if (axes_.x_labels != nullptr && at_x(x) >= free) {
+      auto const words = axis_label(x, axes_.x_labels);
       s += text(at_x(x), bottom + 17, "middle", words);
       free = at_x(x) + letter * static_cast<double>(words.size()) + 8;
     }
   }
-  s += line(where_.left, bottom, where_.left + where_.width, bottom, "#808080");
-  std::string const clip = "clip" + fixed_text(where_.left, 0) + "-" + fixed_text(where_.top, 0);
+  s += line(area_.left, bottom, area_.left + area_.width, bottom, "#808080");
+  std::string const clip = "clip" + fixed_text(area_.left, 0) + "-" + fixed_text(area_.top, 0);
   // The clip is slightly larger than the axes, for lines and dots on them.
-  s += "<clipPath id=\"" + clip + "\"><rect x=\"" + tenths(where_.left - 4) + "\" y=\"" + tenths(where_.top - 4) +
-       "\" width=\"" + tenths(where_.width + 8) + "\" height=\"" + tenths(where_.height + 5) +
+  s += "<clipPath id=\"" + clip + "\"><rect x=\"" + tenths(area_.left - 4) + "\" y=\"" + tenths(area_.top - 4) +
+       "\" width=\"" + tenths(area_.width + 8) + "\" height=\"" + tenths(area_.height + 5) +
        "\"/></clipPath>\n<g clip-path=\"url(#" + clip + ")\">\n";
-  for (auto const& one : curves_) {
-    s += drawn(one);
+  for (auto const& curve : curves_) {
+    s += draw(curve);
   }
   return s + "</g>\n" + legend();
 }
 
-TUTTI_DECL std::string plot_panel::drawn(plot_curve const& one) const {
+TUTTI_DECL std::string plot_panel::draw(plot_curve const& curve) const {
   std::string path;
   std::string marks;
-  for (auto const& p : one.points) {
+  for (auto const& p : curve.points) {
     std::string const x = tenths(at_x(p.x));
     std::string const y = tenths(at_y(p.y));
     path.append(x).append(",").append(y).append(" ");
-    if (one.dots) {
-      marks += "<circle cx=\"" + x + "\" cy=\"" + y + "\" r=\"3\" fill=\"" + one.colour + "\"/>\n";
+    if (curve.dots) {
+      marks += "<circle cx=\"" + x + "\" cy=\"" + y + "\" r=\"3\" fill=\"" + curve.colour + "\"/>\n";
     }
   }
-  return "<polyline fill=\"none\" stroke=\"" + one.colour + "\" stroke-width=\"1.6\"" + dashes(one) + " points=\"" +
+  return "<polyline fill=\"none\" stroke=\"" + curve.colour + "\" stroke-width=\"1.6\"" + dashes(curve) + " points=\"" +
          path + "\"/>\n" + marks;
 }
 
 TUTTI_DECL std::string plot_panel::legend() const {
   std::string s;
-  double x = where_.left + where_.width;
-  for (auto one = curves_.rbegin(); one != curves_.rend(); ++one) {
-    if (!one->name.empty()) {
-      double const y = where_.top - 13;
-      x -= letter * static_cast<double>(one->name.size());
-      s += text(x, where_.top - 9, "start", one->name);
+  double x = area_.left + area_.width;
+  for (auto curve = curves_.rbegin(); curve != curves_.rend(); ++curve) {
+    if (!curve->name.empty()) {
+      double const y = area_.top - 13;
+      x -= letter * static_cast<double>(curve->name.size());
+      s += text(x, area_.top - 9, "start", curve->name);
       x -= 6;
       s += "<line x1=\"" + tenths(x - 22) + "\" y1=\"" + tenths(y) + "\" x2=\"" + tenths(x) + "\" y2=\"" + tenths(y) +
-           "\" stroke=\"" + one->colour + "\" stroke-width=\"2\"" + dashes(*one) + "/>\n";
+           "\" stroke=\"" + curve->colour + "\" stroke-width=\"2\"" + dashes(*curve) + "/>\n";
       x -= 36;
     }
   }
@@ -99,15 +99,15 @@ TUTTI_DECL std::string plot_panel::legend() const {
 }
 
 TUTTI_DECL double plot_panel::at_x(double x) const {
-  return where_.left + where_.width * x / shown_.right;
+  return area_.left + area_.width * x / axes_.right;
 }
 
 TUTTI_DECL double plot_panel::at_y(double y) const {
-  return where_.top + where_.height * (shown_.high - y) / (shown_.high - shown_.low);
+  return area_.top + area_.height * (axes_.high - y) / (axes_.high - axes_.low);
 }
 
-TUTTI_DECL std::string plot_panel::dashes(plot_curve const& one) {
-  return one.dashed ? " stroke-dasharray=\"6 4\"" : "";
+TUTTI_DECL std::string plot_panel::dashes(plot_curve const& curve) {
+  return curve.is_dashed ? " stroke-dasharray=\"6 4\"" : "";
 }
 
 TUTTI_DECL std::string plot_panel::line(double x1, double y1, double x2, double y2, char const* colour) {
@@ -115,10 +115,10 @@ TUTTI_DECL std::string plot_panel::line(double x1, double y1, double x2, double 
          "\" stroke=\"" + colour + "\"/>\n";
 }
 
-TUTTI_DECL std::string plot_panel::text(double x, double y, char const* anchor, std::string const& what,
-                                        char const* more) {
-  return "<text x=\"" + tenths(x) + "\" y=\"" + tenths(y) + "\" text-anchor=\"" + anchor + "\"" + more + ">" +
-         escaped(what) + "</text>\n";
+TUTTI_DECL std::string plot_panel::text(double x, double y, char const* anchor, std::string const& label,
+                                        char const* attributes) {
+  return "<text x=\"" + tenths(x) + "\" y=\"" + tenths(y) + "\" text-anchor=\"" + anchor + "\"" + attributes + ">" +
+         escape(label) + "</text>\n";
 }
 
 TUTTI_DECL std::vector<double> plot_panel::ticks(double low, double high) {
@@ -131,7 +131,7 @@ TUTTI_DECL std::vector<double> plot_panel::ticks(double low, double high) {
   return result;
 }
 
-TUTTI_DECL std::string escaped(std::string const& text) {
+TUTTI_DECL std::string escape(std::string const& text) {
   std::string result;
   for (char const c : text) {
     result += c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : std::string(1, c);
@@ -150,21 +150,21 @@ inline constexpr char const* dark_colours =
     ".plot [stroke=\"#2e8b57\"]{stroke:#5fd394}.plot [stroke=\"#7b4fa3\"]{stroke:#c79df0}"
     "}</style>\n";
 
-TUTTI_DECL std::string svg_picture(double width, double height, std::string const& title, std::string const& below,
+TUTTI_DECL std::string svg_picture(double width, double height, std::string const& title, std::string const& subtitle,
                                    std::vector<plot_panel> const& panels) {
   std::string const wide = general_text(width);
   std::string const high = general_text(height);
-  auto const centred = [&](char const* y, char const* letters, std::string const& text) {
+  auto const centred_text = [&](char const* y, char const* letters, std::string const& text) {
     return std::string("<text x=\"") + general_text(width / 2) + "\" y=\"" + y +
-           "\" text-anchor=\"middle\" font-size=\"" + letters + "\">" + escaped(text) + "</text>\n";
+           "\" text-anchor=\"middle\" font-size=\"" + letters + "\">" + escape(text) + "</text>\n";
   };
   std::string s = std::string("<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"plot\" viewBox=\"0 0 ") + wide + " " +
                   high + "\" width=\"" + wide + "\" height=\"" + high +
                   "\" font-family=\"DejaVu Sans, Helvetica, Arial, sans-serif\" font-size=\"12\" fill=\"#202020\">\n" +
                   dark_colours + "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n" +
-                  centred("22", "14", title) + (below.empty() ? "" : centred("40", "12", below));
-  for (auto const& one : panels) {
-    s += one.svg();
+                  centred_text("22", "14", title) + (subtitle.empty() ? "" : centred_text("40", "12", subtitle));
+  for (auto const& panel : panels) {
+    s += panel.svg();
   }
   return s + "</svg>\n";
 }

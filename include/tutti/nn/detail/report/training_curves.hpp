@@ -35,8 +35,8 @@ struct training_curves {
   std::vector<plot_point> loss;
   std::vector<plot_point> accuracy;
   std::vector<plot_point> throughput;
-  std::vector<plot_point> sent;
-  std::vector<plot_point> received;
+  std::vector<plot_point> sent_bytes;
+  std::vector<plot_point> received_bytes;
   std::vector<plot_point> test_loss;
   std::vector<plot_point> test_accuracy;
 };

@@ -22,8 +22,8 @@ TUTTI_DECL training_curves::training_curves(history const& history) {
     loss.push_back(losses);
     accuracy.push_back(accuracies);
     auto const& last = history.steps[i + mean_of - 1];
-    sent.push_back({last.seconds, last.bytes_sent});
-    received.push_back({last.seconds, last.bytes_received});
+    sent_bytes.push_back({last.seconds, last.bytes_sent});
+    received_bytes.push_back({last.seconds, last.bytes_received});
   }
   // Averages over a part of the time, because steps without exchange are short, which makes averages over a number of
   // steps less meaningful.
@@ -36,9 +36,9 @@ TUTTI_DECL training_curves::training_curves(history const& history) {
       first = i + 1;
     }
   }
-  for (auto const& one : history.epochs) {
-    test_loss.push_back({one.seconds, one.test_loss});
-    test_accuracy.push_back({one.seconds, 100 * one.test_accuracy});
+  for (auto const& epoch : history.epochs) {
+    test_loss.push_back({epoch.seconds, epoch.test_loss});
+    test_accuracy.push_back({epoch.seconds, 100 * epoch.test_accuracy});
   }
 }
 
@@ -55,11 +55,11 @@ TUTTI_DECL double images_per_second(std::vector<step_result> const& steps, std::
 }
 
 TUTTI_DECL double highest(std::vector<plot_point> const& points) {
-  double most = 0;
-  for (auto const& one : points) {
-    most = (std::max)(most, one.y);
+  double maximum = 0;
+  for (auto const& point : points) {
+    maximum = (std::max)(maximum, point.y);
   }
-  return most;
+  return maximum;
 }
 
 TUTTI_DECL plot_unit unit_of_time(double seconds) {
@@ -74,8 +74,8 @@ TUTTI_DECL plot_unit unit_of_bytes(double bytes) {
 }
 
 TUTTI_DECL void divide(std::vector<plot_point>& points, double x, double y) {
-  for (auto& one : points) {
-    one = {one.x / x, one.y / y};
+  for (auto& point : points) {
+    point = {point.x / x, point.y / y};
   }
 }
 

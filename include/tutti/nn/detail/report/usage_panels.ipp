@@ -21,18 +21,18 @@ TUTTI_DECL std::vector<usage> rows_of(std::vector<usage> const& ranks) {
   }
   std::vector<usage> rows;
   std::vector<std::size_t> counts;
-  for (auto const& one : ranks) {
-    std::string const kind = one.role.substr(0, one.role.find(' '));
+  for (auto const& rank : ranks) {
+    std::string const kind = rank.role.substr(0, rank.role.find(' '));
     auto row = std::ranges::find(rows, kind, &usage::role);
     if (row == rows.end()) {
-      rows.push_back({kind, one.width, {}, one.shift});
+      rows.push_back({kind, rank.width, {}, rank.shift});
       counts.push_back(0);
       row = rows.end() - 1;
     }
     ++counts[static_cast<std::size_t>(row - rows.begin())];
-    row->bins.resize((std::max)(row->bins.size(), one.bins.size()));
-    for (std::size_t i = 0; i != one.bins.size(); ++i) {
-      row->bins[i].add(one.bins[i], 1);
+    row->bins.resize((std::max)(row->bins.size(), rank.bins.size()));
+    for (std::size_t i = 0; i != rank.bins.size(); ++i) {
+      row->bins[i].add(rank.bins[i], 1);
     }
   }
   for (std::size_t i = 0; i != rows.size(); ++i) {
@@ -76,15 +76,15 @@ TUTTI_DECL std::vector<plot_panel> usage_panels(std::vector<usage> const& ranks,
     row.width *= std::ceil(static_cast<double>(fine.bins.size()) / 64);
   }
   double end = 1e-3;
-  double most = 1;  // bytes a second
+  double max_rate = 1;  // bytes a second
   for (auto const& row : rows) {
     end = (std::max)(end, row.shift + row.width * static_cast<double>(row.bins.size()));
     for (auto const& bin : row.bins) {
-      most = (std::max)(most, (std::max)(bin.bytes_sent, bin.bytes_received) / row.width);
+      max_rate = (std::max)(max_rate, (std::max)(bin.bytes_sent, bin.bytes_received) / row.width);
     }
   }
   auto const time = unit_of_time(end);
-  auto const bytes = unit_of_bytes(most);
+  auto const bytes = unit_of_bytes(max_rate);
   auto const x_ticks = few_ticks(end / time.size);
   std::vector<plot_panel> panels;
   if (!rows.empty()) {
@@ -94,12 +94,12 @@ TUTTI_DECL std::vector<plot_panel> usage_panels(std::vector<usage> const& ranks,
   }
   for (auto const& row : rows) {
     bool const last = &row == &rows.back();
-    usage_bin const all = row.sum();
+    usage_bin const total = row.sum();
     plot_curve computing{"", usage_colours[0], {}};
     plot_curve updating{"", usage_colours[1], {}};
     plot_curve waiting{"", usage_colours[2], {}};
-    plot_curve sent{"", usage_colours[3], {}};
-    plot_curve received{"", usage_colours[4], {}, false, true};
+    plot_curve sent_bytes{"", usage_colours[3], {}};
+    plot_curve received_bytes{"", usage_colours[4], {}, false, true};
     for (std::size_t i = 0; i != row.bins.size(); ++i) {
       auto const& bin = row.bins[i];
       double const x = (row.shift + (static_cast<double>(i) + 0.5) * row.width) / time.size;
@@ -107,21 +107,21 @@ TUTTI_DECL std::vector<plot_panel> usage_panels(std::vector<usage> const& ranks,
       computing.points.push_back({x, part * bin.computing});
       updating.points.push_back({x, part * bin.updating});
       waiting.points.push_back({x, part * (std::max)(0.0, bin.seconds - bin.computing - bin.updating)});
-      sent.points.push_back({x, bin.bytes_sent / row.width / bytes.size});
-      received.points.push_back({x, bin.bytes_received / row.width / bytes.size});
+      sent_bytes.points.push_back({x, bin.bytes_sent / row.width / bytes.size});
+      received_bytes.points.push_back({x, bin.bytes_received / row.width / bytes.size});
     }
     using tutti::detail::fixed_text;
-    std::string words = row.role + ": % of time; " + fixed_text(all.resident / (1 << 20), 0) + " MiB resident";
+    std::string words = row.role + ": % of time; " + fixed_text(total.resident / (1 << 20), 0) + " MiB resident";
     plot_panel::axes axes{.right = end / time.size, .low = 0, .high = 100, .x_labels = last ? time.name : nullptr};
     axes.y_labels = "";
     axes.x_ticks = x_ticks;
     panels.emplace_back(words, plot_panel::area{64, top, 310, 70}, axes);
     panels.back().add(std::move(waiting)).add(std::move(updating)).add(std::move(computing));
-    words = std::string(bytes.name) + "/s; " + fixed_text(all.messages_sent, 0) + " messages out, " +
-            fixed_text(all.messages_received, 0) + " in";
-    axes.high = 1.1 * most / bytes.size;
+    words = std::string(bytes.name) + "/s; " + fixed_text(total.messages_sent, 0) + " messages out, " +
+            fixed_text(total.messages_received, 0) + " in";
+    axes.high = 1.1 * max_rate / bytes.size;
     panels.emplace_back(words, plot_panel::area{454, top, 310, 70}, axes);
-    panels.back().add(std::move(sent)).add(std::move(received));
+    panels.back().add(std::move(sent_bytes)).add(std::move(received_bytes));
     for (auto const& fault : faults) {
       for (std::size_t k = panels.size() - 2; k != panels.size(); ++k) {
         panels[k].add({"", "#707070", panels[k].upright(fault.seconds / time.size), false, true});

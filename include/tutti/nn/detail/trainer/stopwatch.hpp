@@ -30,17 +30,17 @@ class stopwatch final : public strategy_adaptor {
     step_ = 0;
     images_ = 0;
     loss_ = 0;
-    epoch_began_ = since_ = steady_now();
+    epoch_begin_ = step_begin_ = steady_now();
   }
   /// Ends a step on this many images of this rank, with this mean loss, after its observers; the next one begins.
   void end_step(std::size_t images, float loss) noexcept {
     images_ += images;
     loss_ += images == 0 ? 0.0 : double{loss} * static_cast<double>(images);
-    since_ = steady_now();
+    step_begin_ = steady_now();
   }
   /// The seconds from the beginning of the training to the end of the last step.
-  [[nodiscard]] double now() const noexcept { return seconds(done_ - begin_); }
-  void end_training() noexcept { trained_ = steady_now(); }
+  [[nodiscard]] double now() const noexcept { return seconds(step_end_ - begin_); }
+  void end_training() noexcept { training_end_ = steady_now(); }
   /// Sums times and batch metrics over all ranks. Collective.
   /// @param test sums over this rank's part of the test images
   /// @param tests number of test images of all ranks
@@ -48,16 +48,16 @@ class stopwatch final : public strategy_adaptor {
     figures_.set_training(images_, loss_);
     figures_.set_test(test);
     sum(figures_.numbers());
-    time_point const tested = steady_now();
-    auto const all = figures_.test();
+    time_point const test_end = steady_now();
+    auto const total = figures_.test();
     auto const count = static_cast<double>(tests);
     return {epoch,
             figures_.images(),
-            double{all.loss} / count,
-            double{all.correct} / count,
-            seconds(trained_ - epoch_began_),
-            seconds(tested - trained_),
-            seconds(tested - begin_),
+            double{total.loss} / count,
+            double{total.correct} / count,
+            seconds(training_end_ - epoch_begin_),
+            seconds(test_end - training_end_),
+            seconds(test_end - begin_),
             figures_.split(),
             double{figures_.loss()} / static_cast<double>((std::max)(figures_.images(), std::size_t{1}))};
   }
@@ -69,20 +69,20 @@ class stopwatch final : public strategy_adaptor {
   [[nodiscard]] bool is_on_device() const noexcept override { return inner_.is_on_device(); }
   void on_enqueue(std::size_t first) override { inner_.on_enqueue(first); }
   void on_completion(std::size_t first) override {
-    time_point const before = steady_now();
+    time_point const begin = steady_now();
     inner_.on_completion(first);
-    spent_ += steady_now() - before;
+    strategy_time_ += steady_now() - begin;
   }
   metrics_scope step(training_step& step) override {
     time_point const ready = steady_now();
-    timed_step timed(step);
-    metrics_scope const whose = inner_.step(timed);
-    done_ = steady_now();
-    auto const spent = std::exchange(spent_, {});
-    figures_.add_compute(seconds((ready - since_) - spent));
-    figures_.add_update(seconds(timed.spent()));
-    figures_.set_exchange(step_++, seconds(spent + (done_ - ready) - timed.spent()));
-    return whose;
+    timed_step timer(step);
+    metrics_scope const score_owner = inner_.step(timer);
+    step_end_ = steady_now();
+    auto const strategy_time = std::exchange(strategy_time_, {});
+    figures_.add_compute(seconds((ready - step_begin_) - strategy_time));
+    figures_.add_update(seconds(timer.update_time()));
+    figures_.set_exchange(step_++, seconds(strategy_time + (step_end_ - ready) - timer.update_time()));
+    return score_owner;
   }
 
  private:
@@ -92,32 +92,32 @@ class stopwatch final : public strategy_adaptor {
     using step_adaptor::step_adaptor;
 
     void update() override {
-      time_point const before = steady_now();
+      time_point const begin = steady_now();
       step_adaptor::update();
-      spent_ += steady_now() - before;
+      update_time_ += steady_now() - begin;
     }
     void update_local() override {
-      time_point const before = steady_now();
+      time_point const begin = steady_now();
       step_adaptor::update_local();
-      spent_ += steady_now() - before;
+      update_time_ += steady_now() - begin;
     }
-    [[nodiscard]] duration spent() const noexcept { return spent_; }
+    [[nodiscard]] duration update_time() const noexcept { return update_time_; }
 
    private:
-    duration spent_{};
+    duration update_time_{};
   };
 
   nn::strategy& inner_;
   epoch_message figures_;
   time_point begin_ = steady_now();
-  time_point epoch_began_{};
-  time_point since_{};      // beginning of the current step
-  time_point done_{};       // end of the last step
-  time_point trained_{};    // end of the epoch's last step and its weight averaging
-  duration spent_{};        // time of the strategy during this step's gradient
-  std::size_t images_ = 0;  // images of this rank in this epoch
-  double loss_ = 0;         // sum of the losses of these images
-  std::size_t step_ = 0;    // index of the step in this epoch, since the training began or was resumed
+  time_point epoch_begin_{};
+  time_point step_begin_{};    // beginning of the current step
+  time_point step_end_{};      // end of the last step
+  time_point training_end_{};  // end of the epoch's last step and its weight averaging
+  duration strategy_time_{};   // time of the strategy during this step's gradient
+  std::size_t images_ = 0;     // images of this rank in this epoch
+  double loss_ = 0;            // sum of the losses of these images
+  std::size_t step_ = 0;       // index of the step in this epoch, since the training began or was resumed
 };
 
 }  // namespace tutti::nn::detail::trainer

@@ -29,8 +29,8 @@ class test_pass {
   /// The accumulators of the last score, loss and number of correct answers.
   [[nodiscard]] std::span<binned_sum const> sums() const noexcept { return sums_; }
 
-  /// Loss and number of correct answers, summed over part `which` of the test images, divided into `parts` parts.
-  batch_metrics<float> run(learner& by, std::size_t which, std::size_t parts);
+  /// Loss and number of correct answers, summed over part `part_index` of the test images, divided into `parts` parts.
+  batch_metrics<float> run(learner& scorer, std::size_t part_index, std::size_t parts);
 
  private:
   batch_loader images_;

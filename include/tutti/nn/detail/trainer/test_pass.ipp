@@ -12,18 +12,19 @@
 namespace tutti::inline v0_1_0::nn::detail::inline trainer {
 
 TUTTI_DECL test_pass::test_pass(image_source images, std::size_t piece, bool reproducible)
-    : images_(std::move(images), piece, loading::when_asked), order_(piece), reproducible_(reproducible) {}
+    : images_(std::move(images), piece, loading_time::when_asked), order_(piece), reproducible_(reproducible) {}
 
-TUTTI_DECL batch_metrics<float> test_pass::run(learner& by, std::size_t which, std::size_t parts) {
-  portion const own(size(), static_cast<rank_type>(which), static_cast<rank_type>(parts), reproducible_ ? piece() : 1);
-  std::size_t next = own.first;
-  std::size_t const end = next + own.length;
+TUTTI_DECL batch_metrics<float> test_pass::run(learner& scorer, std::size_t part_index, std::size_t parts) {
+  portion const range(size(), static_cast<rank_type>(part_index), static_cast<rank_type>(parts),
+                      reproducible_ ? piece() : 1);
+  std::size_t next = range.first;
+  std::size_t const end = next + range.length;
   batch_metrics<float> sum;
   sums_.fill(binned_sum{});
   while (next != end) {
     auto const part = std::span(order_).first((std::min)(piece(), end - next));
     std::iota(part.begin(), part.end(), static_cast<std::uint32_t>(next));
-    auto const more = by.test(images_.load(part, 0));
+    auto const more = scorer.test(images_.load(part, 0));
     sum.loss += more.loss;
     sum.correct += more.correct;
     if (reproducible_) {

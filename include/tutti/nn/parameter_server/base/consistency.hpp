@@ -19,21 +19,21 @@ using clock_value = std::uint64_t;
 /// of the workers: synchronous training, with equal bits from run to run. Otherwise each push is a step as soon as it
 /// arrives.
 struct consistency {
-  static constexpr clock_value unbounded = UINT64_MAX;  ///< no bound
+  static constexpr clock_value no_bound = UINT64_MAX;  ///< no bound
 
   clock_value staleness = 0;  ///< number of clocks that a worker may be ahead of the slowest
   /// True: servers send a piece's new weights to a worker without a request, as soon as it may have them.
   bool server_sends = false;
   /// True: after each epoch all workers pause until rank 0's replica has the servers' state and observers may save
   /// it.
-  bool rests = false;
+  bool pauses_after_epochs = false;
 
   /// True if no worker may be ahead.
-  [[nodiscard]] constexpr bool synchronous() const noexcept { return staleness == 0; }
+  [[nodiscard]] constexpr bool is_synchronous() const noexcept { return staleness == 0; }
   /// True if there is a bound.
-  [[nodiscard]] constexpr bool bounded() const noexcept { return staleness != unbounded; }
+  [[nodiscard]] constexpr bool is_bounded() const noexcept { return staleness != no_bound; }
   /// The clock that all other workers must have reached before one at `clock` may read.
-  [[nodiscard]] constexpr clock_value needed(clock_value clock) const noexcept {
+  [[nodiscard]] constexpr clock_value required_clock(clock_value clock) const noexcept {
     return clock > staleness ? clock - staleness : 0;
   }
 };

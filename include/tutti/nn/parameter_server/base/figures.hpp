@@ -69,40 +69,40 @@ struct traffic {
 
 /// The figures of one rank at the end of a training. Sent as their bytes.
 struct figures {
-  traffic moved;            ///< traffic of the rank
-  std::uint64_t steps = 0;  ///< workers: gradients computed; servers: updates of the first piece
-  double busy = 0;          ///< seconds of computing, or of serving
-  double waited = 0;        ///< seconds of waiting
-  histogram lead;           ///< servers: clocks that a reading worker was ahead of the slowest other one
-  histogram
-      missed;  ///< servers: number of updates made between a worker's read of weights and its push of their gradient
+  traffic communication;       ///< traffic of the rank
+  std::uint64_t steps = 0;     ///< workers: gradients computed; servers: updates of the first piece
+  double busy_seconds = 0;     ///< seconds of computing, or of serving
+  double waiting_seconds = 0;  ///< seconds of waiting
+  histogram lead;              ///< servers: clocks that a reading worker was ahead of the slowest other one
+  histogram missed_updates;    ///< servers: number of updates made between a worker's read of weights and its push of
+                               ///< their gradient
 };
 
 /// A lost worker, with the reason.
 struct lost_worker {
   rank_type worker = 0;  ///< its number among the workers
-  std::string why;       ///< reason of the loss, in words
+  std::string reason;    ///< reason of the loss, in words
   double seconds = 0;    ///< time between the beginning of the training and the detection
 };
 
 /// The figures of a training with parameter servers, as collected by server 0.
 struct summary {
-  std::vector<figures> ranks;     ///< figures in the order of ranks; those of lost workers have only steps
-  std::vector<lost_worker> lost;  ///< workers that were lost; the training continued without them
+  std::vector<figures> ranks;             ///< figures in the order of ranks; those of lost workers have only steps
+  std::vector<lost_worker> lost_workers;  ///< workers that were lost; the training continued without them
 
   /// The lead of all workers.
   [[nodiscard]] histogram lead() const noexcept {
     histogram sum;
-    for (auto const& one : ranks) {
-      sum += one.lead;
+    for (auto const& rank : ranks) {
+      sum += rank.lead;
     }
     return sum;
   }
   /// The missed updates of all workers.
-  [[nodiscard]] histogram missed() const noexcept {
+  [[nodiscard]] histogram missed_updates() const noexcept {
     histogram sum;
-    for (auto const& one : ranks) {
-      sum += one.missed;
+    for (auto const& rank : ranks) {
+      sum += rank.missed_updates;
     }
     return sum;
   }

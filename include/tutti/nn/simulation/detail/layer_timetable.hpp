@@ -27,11 +27,11 @@ class layer_timetable {
   layer_timetable(std::span<parameter_range const> ranges, std::span<double const> products) {
     expects(ranges.size() == products.size(), "simulated speed: there are ", ranges.size(), " layers, and products of ",
             products.size());
-    double const all = std::reduce(products.begin(), products.end());
-    double done = all / 2;  // forward is one third; in units of backward, half
+    double const total = std::reduce(products.begin(), products.end());
+    double progress = total / 2;  // forward is one third; in units of backward, half
     for (std::size_t i = ranges.size(); i-- != 0;) {
-      done += products[i];
-      releases_.push_back({ranges[i].offset, done / (1.5 * all)});
+      progress += products[i];
+      releases_.push_back({ranges[i].offset, progress / (1.5 * total)});
     }
   }
 

@@ -22,23 +22,24 @@ class slowdown {
     factor_ = factor;
   }
 
-  void resume() { since_ = steady_now(); }
+  void resume() { begin_ = steady_now(); }
   void hold() {
     if (factor_ > 1) {
       time_point const now = steady_now();
-      owed_ += duration(static_cast<duration::rep>((factor_ - 1) * static_cast<double>((now - since_).count())));
-      if (owed_ > duration{}) {
-        std::this_thread::sleep_for(owed_);
+      missing_sleep_ +=
+          duration(static_cast<duration::rep>((factor_ - 1) * static_cast<double>((now - begin_).count())));
+      if (missing_sleep_ > duration{}) {
+        std::this_thread::sleep_for(missing_sleep_);
       }
-      since_ = steady_now();
-      owed_ -= since_ - now;
+      begin_ = steady_now();
+      missing_sleep_ -= begin_ - now;
     }
   }
 
  private:
   double factor_ = 1;
-  time_point since_{};
-  duration owed_{};
+  time_point begin_{};
+  duration missing_sleep_{};
 };
 
 }  // namespace tutti::nn::detail::simulation

@@ -45,7 +45,7 @@ class sparse_sum {
     detail::sparse_message::encode(selection_.choose(error_feedback_.add(gradients), step_++), error_feedback_,
                                    message_);
     std::uint64_t words = message_.size();
-    if constexpr (!Selection::as_many_on_all_ranks) {
+    if constexpr (!Selection::sends_equal_counts) {
       longest_(std::span(&words, 1));
     }
     messages_.resize(words * world_.size());
@@ -71,7 +71,7 @@ class sparse_sum {
   /// The momentum that is applied before gradients are summed; 0 without.
   [[nodiscard]] float momentum() const noexcept { return error_feedback_.momentum(); }
   /// The error feedback: the gradients that this rank has not sent yet.
-  [[nodiscard]] std::span<float const> error_feedback() const noexcept { return error_feedback_.owed(); }
+  [[nodiscard]] std::span<float const> error_feedback() const noexcept { return error_feedback_.residual(); }
 
  private:
   Communicator world_;
