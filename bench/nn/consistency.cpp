@@ -227,7 +227,7 @@ int main(int argc, char** argv) try {
     work.training.last_rate = static_cast<float>(real("last_rate"));
     work.training.momentum = static_cast<float>(real("momentum"));
     work.image_us = real("image_us");
-    work.quick.most_at_random = slow == "all" ? factor : 1;
+    work.quick.max_random_factor = slow == "all" ? factor : 1;
     work.slow = work.quick;
     work.slow.factor = slow == "one" ? factor : 1;
     if (work.training.batch > data.training.size()) {

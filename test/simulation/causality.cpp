@@ -53,7 +53,7 @@ std::vector<timeline> traces_of(rank_type n, F f) {
 /// "" if every rank's allreduces depend on what all ranks did before, and every message has its two ends.
 std::string complaint_of(tutti::causality const& timelines, std::size_t operations) {
   for (rank_type r = 0; r != timelines.size(); ++r) {
-    timeline const& t = timelines.of(r);
+    timeline const& t = timelines.timeline_of(r);
     std::map<std::pair<rank_type, std::size_t>, std::size_t> received_bytes;
     std::size_t completion_count = 0;
     for (std::size_t i = 0; i != t.size(); ++i) {
@@ -76,8 +76,8 @@ std::string complaint_of(tutti::causality const& timelines, std::size_t operatio
       }
       for (rank_type other = 0; other != timelines.size(); ++other) {
         std::size_t start_count = 0;
-        for (std::size_t at = 0; at != timelines.of(other).size(); ++at) {
-          start_count += timelines.of(other)[at].kind == event_kind::start ? 1U : 0U;
+        for (std::size_t at = 0; at != timelines.timeline_of(other).size(); ++at) {
+          start_count += timelines.timeline_of(other)[at].kind == event_kind::start ? 1U : 0U;
           if (start_count == completion_count + 1) {
             if (other != r && !timelines.happens_before({other, at}, {r, i})) {
               return "rank " + std::to_string(r) + " completed a sum without rank " + std::to_string(other);
@@ -140,8 +140,8 @@ BOOST_AUTO_TEST_CASE(what_the_network_makes_is_caused_by_all_contributions_and_w
   tutti::causality const timelines(std::move(traces));
   unsigned results = 0;
   for (rank_type r = 0; r != timelines.size(); ++r) {
-    for (std::size_t i = 0; i != timelines.of(r).size(); ++i) {
-      if (event const e = timelines.of(r)[i]; e.kind == event_kind::receive) {
+    for (std::size_t i = 0; i != timelines.timeline_of(r).size(); ++i) {
+      if (event const e = timelines.timeline_of(r)[i]; e.kind == event_kind::receive) {
         ++results;
         std::vector<bool> contributors(timelines.size());
         for (tutti::causality::event_place const c : timelines.causes({r, i})) {
@@ -179,7 +179,7 @@ BOOST_AUTO_TEST_CASE(a_late_device_and_a_late_rank_are_told_apart) {
     BOOST_TEST(delays.size() == 4U);
     BOOST_TEST(delays.ranks() == 3U);
     for (rank_type other = 0; other != delays.size(); ++other) {
-      BOOST_TEST((other == late || delays.by(other) < delays.by(late)), other << " for " << late);
+      BOOST_TEST((other == late || delays.caused_time(other) < delays.caused_time(late)), other << " for " << late);
     }
     auto const text = tutti::straggler_report(delays);
     auto const name = late == 3 ? std::string("the device") : "rank " + std::to_string(late);
@@ -232,7 +232,7 @@ BOOST_AUTO_TEST_CASE(a_late_server_and_a_late_worker_are_told_apart) {
   auto const by_server = blame_of(30ms, 0ms);
   BOOST_TEST(is_near(by_server.wait_time(1, 0), 30ms));
   BOOST_TEST(is_near(by_server.wait_time(2, 0), 30ms));
-  BOOST_TEST(is_near(by_server.by(2), 0ms));
+  BOOST_TEST(is_near(by_server.caused_time(2), 0ms));
   auto const by_worker = blame_of(0ms, 30ms);
   BOOST_TEST(is_near(by_worker.wait_time(0, 2), 30ms));
   BOOST_TEST(is_near(by_worker.wait_time(1, 2), 30ms));  // it waited for the server, which waited for rank 2
@@ -240,7 +240,7 @@ BOOST_AUTO_TEST_CASE(a_late_server_and_a_late_worker_are_told_apart) {
   auto const by_both = blame_of(20ms, 30ms);
   BOOST_TEST(is_near(by_both.wait_time(1, 2), 30ms));
   BOOST_TEST(is_near(by_both.wait_time(1, 0), 20ms));
-  BOOST_TEST(is_near(by_both.under_way(1), 0ms));
+  BOOST_TEST(is_near(by_both.transit_time(1), 0ms));
   auto const text = tutti::straggler_report(by_worker);
   BOOST_TEST(text.find("rank 2 held up the others most: 0.060 s in all") != std::string::npos, text);
 }
@@ -262,7 +262,7 @@ BOOST_AUTO_TEST_CASE(what_a_rank_does_besides_is_not_waiting) {
     }
   }));
   tutti::blame const delays(timelines);
-  BOOST_TEST((delays.of(0, 1) > 4ms && delays.of(0, 1) < 6ms));
+  BOOST_TEST((delays.wait_time(0, 1) > 4ms && delays.wait_time(0, 1) < 6ms));
 }
 
 BOOST_AUTO_TEST_CASE(what_was_dropped_matches_nothing) {
@@ -329,7 +329,7 @@ BOOST_AUTO_TEST_CASE(the_picture_is_valid_json_with_an_arrow_for_each_message) {
   }
   std::size_t messages = 0;
   for (rank_type r = 0; r != 3; ++r) {
-    for (std::size_t i = 0; i != timelines.of(r).size(); ++i) {
+    for (std::size_t i = 0; i != timelines.timeline_of(r).size(); ++i) {
       messages += timelines.cause({r, i}) ? 1U : 0U;
     }
   }

@@ -269,7 +269,7 @@ std::vector<verdict> send_private_memory(bool stays_readable) {
           bad = until(t, [&] {
             send_result const part = t.send(1, s, std::span<std::byte const>(data).subspan(end), granule);
             end += part.bytes;
-            last = part.until;
+            last = part.release_ticket;
             return end == bytes;
           });
           if (bad.empty() && is_read) {
@@ -375,7 +375,7 @@ BOOST_AUTO_TEST_CASE(chunks_are_as_rank_0_says) {
     send_result const first = t.send(1 - t.rank(), {0, 0}, data, 50);
     send_result const second = t.send(1 - t.rank(), {0, 0}, data, 50);
     send_result const part = t.send(1 - t.rank(), {1, 1}, data, 200);
-    sent const rest = t.send(1 - t.rank(), {1, 1}, std::span(data).subspan(128), 200);
+    send_result const rest = t.send(1 - t.rank(), {1, 1}, std::span(data).subspan(128), 200);
     meet.exchange("");
     return first.bytes == 100 && !second.is_accepted && part.bytes == 128 && rest.bytes == 72
                ? ""

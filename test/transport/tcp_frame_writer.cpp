@@ -26,7 +26,7 @@ struct wire {
   }
   /// Sends a message of this many bytes. Returns true if it was accepted.
   bool offer(std::uint32_t lane, std::size_t bytes) {
-    return writer.offer(near_end.get(), {lane, 0}, std::span(data).first(bytes), 1, {}).accepted;
+    return writer.offer(near_end.get(), {lane, 0}, std::span(data).first(bytes), 1, {}).is_accepted;
   }
   frame read() {
     frame f;

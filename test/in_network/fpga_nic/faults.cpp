@@ -295,7 +295,7 @@ BOOST_AUTO_TEST_CASE(what_a_lost_device_said_of_a_late_rank_hides_no_killed_one)
       std::this_thread::yield();
     }
     auto pending = sum.start(v);
-    while (world.rank() == 1 && world.transport().waits_for().missing != std::vector<rank_type>{2}) {
+    while (world.rank() == 1 && world.transport().report_aggregator().missing != std::vector<rank_type>{2}) {
       (void)pending.test();
     }
     if (world.rank() == 1) {
@@ -427,9 +427,9 @@ BOOST_AUTO_TEST_CASE(processes_outlive_a_switch_that_crashes) {
           }
         }
         auto const& c = world.transport().counts();
-        return c.by_stand_in != 0 && c.by_stand_in != c.results
+        return c.stand_in_results != 0 && c.stand_in_results != c.results
                    ? ""
-                   : std::to_string(c.by_stand_in) + " of " + std::to_string(c.results) + " by the stand-in";
+                   : std::to_string(c.stand_in_results) + " of " + std::to_string(c.results) + " by the stand-in";
       },
       options);
   for (rank_type r = 0; r < 3; ++r) {
