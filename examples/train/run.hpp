@@ -210,8 +210,8 @@ int train_as_member(Communicator& world, job const& work) {
     }
   }
   session session(work, transport::name, world.rank(), names_in(world), std::move(cards));
-  if constexpr (requires { world.transport().why_no_group(); }) {
-    if (std::string const& why = world.transport().why_no_group(); world.rank() == 0 && !why.empty()) {
+  if constexpr (requires { world.transport().no_group_reason(); }) {
+    if (std::string const& why = world.transport().no_group_reason(); world.rank() == 0 && !why.empty()) {
       std::printf("group  none: %s\n", why.c_str());
     }
   }

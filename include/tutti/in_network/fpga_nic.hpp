@@ -6,7 +6,7 @@
 #include <tutti/extend/transport.hpp>
 #include <tutti/in_network/detail/fpga_nic/member.hpp>
 #include <tutti/in_network/detail/fpga_nic/networks.hpp>
-#include <tutti/in_network/detail/udp/with_helper.hpp>
+#include <tutti/in_network/detail/udp/with_aggregator.hpp>
 #include <tutti/in_network/extend/fpga_nic_options.hpp>
 
 #include <array>
@@ -41,8 +41,8 @@ namespace tutti::inline v0_1_0 {
 ///
 /// @tparam Network the network of the device
 template <transport Host, class Network = device_over_udp>
-class fpga_nic : public detail::udp::with_helper<fpga_nic<Host, Network>, Host, Network, detail::fpga_nic::member> {
-  using base = detail::udp::with_helper<fpga_nic, Host, Network, detail::fpga_nic::member>;
+class fpga_nic : public detail::udp::with_aggregator<fpga_nic<Host, Network>, Host, Network, detail::fpga_nic::member> {
+  using base = detail::udp::with_aggregator<fpga_nic, Host, Network, detail::fpga_nic::member>;
   friend base;
   using base::host_;
   using base::member_;
@@ -127,7 +127,7 @@ class fpga_nic : public detail::udp::with_helper<fpga_nic<Host, Network>, Host, 
   /// Counters of packets sent and received.
   [[nodiscard]] fpga_nic_counters const& counts() const noexcept { return member_->counts(); }
 
-  // --- the aggregator, a "helper" in names
+  // --- the aggregator
 
   /// True if the aggregator can perform this operation.
   [[nodiscard]] static constexpr bool supports(network_operation operation) noexcept {
@@ -144,8 +144,8 @@ class fpga_nic : public detail::udp::with_helper<fpga_nic<Host, Network>, Host, 
   /// True if there is a device, and every operation through it had all ranks as workers.
   [[nodiscard]] bool has_aggregator() const noexcept { return !device_.empty() && (workers_ == 0 || all_workers_); }
   /// True if no operation has used the device so far.
-  [[nodiscard]] bool helpers_are_new() const noexcept { return workers_ == 0; }
-  /// Resets `helpers_are_new`. @pre all ranks have completed all operations with the device
+  [[nodiscard]] bool aggregator_is_unused() const noexcept { return workers_ == 0; }
+  /// Resets `aggregator_is_unused`. @pre all ranks have completed all operations with the device
   void release_aggregators() noexcept { workers_ = 0; }
   /// All ranks that the aggregator waits for, for errors.
   [[nodiscard]] aggregator_report report_aggregator() const {
@@ -163,51 +163,52 @@ class fpga_nic : public detail::udp::with_helper<fpga_nic<Host, Network>, Host, 
 
   /// Declares the weights of all ranks; every rank calls this. Rank 0 stores the blocks that the device lacks, and
   /// returns when the device has them or does not accept them.
-  /// @pre whole blocks of 256; the memory is not modified until the next call or `let_go`
-  void hold(std::span<float const> weights) {
+  /// @pre whole blocks of 256; the memory is not modified until the next call or `release_weights`
+  void set_weights(std::span<float const> weights) {
     expect_blocks(weights.size());
-    member_->hold(std::as_bytes(weights));
-    wait_while(no_rank, [&] { return member_->stores(now()); });
+    member_->set_weights(std::as_bytes(weights));
+    wait_while(no_rank, [&] { return member_->continue_stores(now()); });
   }
   /// Gets the weights that rank 0 holds, from the device if it has them. Ranks other than 0 call this instead of
-  /// `hold`. Has no effect if the world has failed.
-  /// @pre rank 0 has called `hold`
-  void pull(std::span<float> weights) {
+  /// `set_weights`. Has no effect if the world has failed.
+  /// @pre rank 0 has called `set_weights`
+  void fetch_weights(std::span<float> weights) {
     expect_blocks(weights.size());
     member_->begin_pulls(std::as_writable_bytes(weights));
-    wait_while(0, [&] { return member_->pulls(now()); });
+    wait_while(0, [&] { return member_->continue_pulls(now()); });
   }
   /// Sets the gradients of later updates, in memory that is overwritten by the new weights.
   /// @pre one gradient for each weight; equal rate and decay on all ranks
-  void push(std::span<float const> gradients, float rate, float decay) {
-    member_->weights().push(std::as_bytes(gradients), rate, decay);
+  void set_gradients(std::span<float const> gradients, float rate, float decay) {
+    member_->weights().set_gradients(std::as_bytes(gradients), rate, decay);
   }
   /// Releases the memory of weights and gradients.
-  void let_go() noexcept { member_->weights().let_go(); }
+  void release_weights() noexcept { member_->weights().release(); }
 
  private:
   // --- the layer over Host
 
   [[nodiscard]] static constexpr bool is_member() noexcept { return true; }
   [[nodiscard]] auto& lanes() noexcept { return member_->lanes(); }
-  [[nodiscard]] send_result give(flow s, std::span<std::byte const> bytes, std::size_t) {
+  [[nodiscard]] send_result send_to_aggregator(flow s, std::span<std::byte const> bytes, std::size_t) {
     auto& x = lanes().lane_at(s.lane);
-    expects(x.part().operation != network_operation::update || member_->weights().are_pushed(bytes),
-            "fpga_nic: an update takes whole blocks of 256 gradients from the memory that push() was given, not these ",
+    expects(x.part().operation != network_operation::update || member_->weights().are_gradients(bytes),
+            "fpga_nic: an update takes whole blocks of 256 gradients from the memory that set_gradients() was given, "
+            "not these ",
             bytes.size(), " bytes");
     x.set_source(bytes.data());
     lanes().push(s.lane, now());
     bool const gets = x.part().workers[x.part().worker].receives;
     return {true, bytes.size(), gets || x.is_complete() ? ticket{} : ticket{1}};
   }
-  [[nodiscard]] bool is_given(flow s) {
+  [[nodiscard]] bool is_sent_to_aggregator(flow s) {
     auto& x = lanes().lane_at(s.lane);
     if (!x.is_complete() && !host_.fault()) {
       member_->advance(now());
     }
     return x.is_complete() || host_.fault();
   }
-  [[nodiscard]] chunk take(flow s, receive_request const& w) {
+  [[nodiscard]] chunk view_result(flow s, receive_request const& w) {
     auto& x = lanes().lane_at(s.lane);
     if (x.part().bytes == 0) {
       return base::empty_chunk();
@@ -224,8 +225,8 @@ class fpga_nic : public detail::udp::with_helper<fpga_nic<Host, Network>, Host, 
     }
     return c;
   }
-  void end_take(flow s) { lanes().lane_at(s.lane).release(); }
-  void look_for_ranks(std::uint32_t lane) { this->look_for(lane, {lanes().serving(lane), lanes().contributing(lane)}); }
+  void release_result(flow s) { lanes().lane_at(s.lane).release(); }
+  void check_ranks(std::uint32_t lane) { this->look_for(lane, {lanes().serving(lane), lanes().contributing(lane)}); }
 
   /// Removes the first word of a text that a rank has published.
   [[nodiscard]] static std::string take_word(std::string& rest) {

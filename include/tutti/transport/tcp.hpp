@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/tcp/address.hpp>
+#include <tutti/detail/tcp/endpoint_info.hpp>
 #include <tutti/detail/tcp/mesh.hpp>
 #include <tutti/extend/rendezvous.hpp>
 #include <tutti/extend/transport.hpp>
@@ -50,7 +50,7 @@ class tcp {
   [[nodiscard]] rank_type size() const noexcept { return mesh_.size(); }
 
   /// Opens a flow, as part of a call; at most one is open on a lane.
-  void begin(flow s, call const& what) noexcept { mesh_.calls[s.lane] = {true, s.number, what}; }
+  void begin(flow s, call const& call_info) noexcept { mesh_.calls[s.lane] = {true, s.number, call_info}; }
   /// Closes a flow whose messages are all complete.
   void end(flow) noexcept {}
 
@@ -133,9 +133,9 @@ class tcp {
   /// Probes for lost peers by system calls; to be called every few milliseconds of waiting.
   void probe() { mesh_.probe(); }
   /// Makes a fault known to every member; the first one takes precedence.
-  void revoke(tutti::fault const& why) { mesh_.revoke(why); }
+  void revoke(tutti::fault const& cause) { mesh_.revoke(cause); }
   /// Tells the other ranks the reason why this one leaves: a fault in another communicator of its world.
-  void announce_departure(tutti::fault const& why) { mesh_.announce_departure(why); }
+  void announce_departure(tutti::fault const& cause) { mesh_.announce_departure(cause); }
   /// Does nothing: peers never access this rank's memory.
   void quiesce() noexcept {}
 

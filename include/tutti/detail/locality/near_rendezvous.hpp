@@ -29,7 +29,7 @@ class near_rendezvous {
   [[nodiscard]] rank_type parent_rank(rank_type r) const
     requires requires(Meet& m) { m.transport().within_host(); }
   {
-    return all_->transport().near_rank(all_->parent_rank(world_rank(r)));
+    return all_->transport().rank_within_host(all_->parent_rank(world_rank(r)));
   }
 
   std::vector<std::string> exchange(std::string_view mine) {

@@ -3,7 +3,7 @@
 
 #include <tutti/detail/net/socket.hpp>
 #include <tutti/detail/tcp/connect_attempt.hpp>
-#include <tutti/detail/tcp/tuning.hpp>
+#include <tutti/detail/tcp/socket_options.hpp>
 
 #include <cerrno>
 #include <span>
@@ -22,7 +22,7 @@ TUTTI_DECL connect_attempt::connect_attempt(waiter& w, address const& peer_addre
       begin_(steady_now()) {}
 
 TUTTI_DECL bool connect_attempt::is_delivered() const noexcept {
-  return sent_bytes_ == sizeof hello_ && socket_ && unacknowledged(socket_.get()) == 0;
+  return sent_bytes_ == sizeof hello_ && socket_ && unacknowledged_bytes(socket_.get()) == 0;
 }
 
 TUTTI_DECL descriptor connect_attempt::take_socket() noexcept {

@@ -3,8 +3,8 @@
 
 #include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/core/owned.hpp>
-#include <tutti/detail/tcp/address.hpp>
 #include <tutti/detail/tcp/connect_attempt.hpp>
+#include <tutti/detail/tcp/endpoint_info.hpp>
 #include <tutti/detail/tcp/listener.hpp>
 #include <tutti/extend/error.hpp>
 
@@ -93,7 +93,7 @@ class connector final : private listener::visitor {
   }
 
  private:
-  static constexpr std::size_t most_incidents = 64;
+  static constexpr std::size_t max_incidents = 64;
 
   // Overrides of listener::visitor, out of line: an inline one would make each unit emit the table.
   TUTTI_DECL void arrive(descriptor socket, hello const& greeting) override;

@@ -3,7 +3,7 @@
 
 #include <tutti/detail/net/socket.hpp>
 #include <tutti/detail/tcp/connector.hpp>
-#include <tutti/detail/tcp/tuning.hpp>
+#include <tutti/detail/tcp/socket_options.hpp>
 
 #include <span>
 #include <utility>
@@ -44,7 +44,7 @@ TUTTI_DECL std::string connector::place_of(rank_type peer) const {
 }
 
 TUTTI_DECL void connector::record_incident(std::string text) {
-  if (incidents_.size() < most_incidents) {
+  if (incidents_.size() < max_incidents) {
     incidents_.push_back(std::move(text));
   }
 }
@@ -111,7 +111,7 @@ TUTTI_DECL void connector::arrive(descriptor socket, hello const& peer_hello) {
 }
 
 TUTTI_DECL void connector::refuse(descriptor const& socket, char const* reason) {
-  if (incidents_.size() < most_incidents) {  // a flood must not cost address lookups
+  if (incidents_.size() < max_incidents) {  // a flood must not cost address lookups
     record_incident("refused a connection from " + peer_address(socket.get()).text() + ": " + reason);
   }
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/detail/base/linkage.hpp>
-#include <tutti/detail/net/greeter.hpp>
+#include <tutti/detail/net/handshake_server.hpp>
 #include <tutti/detail/net/socket.hpp>
 #include <tutti/detail/tcp/hello.hpp>
 #include <tutti/detail/tcp/waiter.hpp>
@@ -34,7 +34,7 @@ class listener {
   [[nodiscard]] int fd() const noexcept { return socket_.get(); }
   [[nodiscard]] address listening_address() const noexcept { return local_address(socket_.get()); }
   /// The errno if descriptors or memory are missing to accept, else 0.
-  [[nodiscard]] int resource_error() const noexcept { return pending_.starved(); }
+  [[nodiscard]] int resource_error() const noexcept { return pending_.resource_error(); }
 
   /// Accepts some of the waiting connections, and refuses pending ones whose hello is late.
   void accept_some(visitor& v);
@@ -59,16 +59,16 @@ class listener {
 
     [[nodiscard]] int fd() const noexcept { return socket.get(); }
   };
-  struct greeter_visitor;
+  struct handshake_visitor;
 
   void resume() noexcept;
   void pause(time_point end) noexcept;
-  bool accept_one(greeter_visitor& g, time_point begin);
+  bool accept_one(handshake_visitor& g, time_point begin);
 
   waiter& waiter_;
   descriptor socket_;
   duration handshake_limit_;
-  greeter<pending> pending_;
+  handshake_server<pending> pending_;
   time_point paused_until_{};
   int turned_away_ = 0;
   bool is_watched_ = false;

@@ -6,7 +6,7 @@
 #include <tutti/detail/tcp/connection.hpp>
 #include <tutti/detail/tcp/connector.hpp>
 #include <tutti/detail/tcp/fault_broadcast.hpp>
-#include <tutti/detail/tcp/tuning.hpp>
+#include <tutti/detail/tcp/socket_options.hpp>
 
 #include <bit>
 #include <string>

@@ -13,7 +13,7 @@
 
 namespace tutti::inline v0_1_0::detail::inline simulation {
 
-struct helped_flow;
+struct aggregated_flow;
 
 /// A rank's side of a flow: the number of its call in `simulated_world`, and the flow's number.
 struct simulated_opening {
@@ -37,9 +37,9 @@ struct simulated_message {
   std::uint32_t attempts = 0;
   progress stage = progress::under_way;
   simulated_opening opening{};
-  helped_flow* contributes_to = nullptr;  ///< the flow of a message to an aggregator
-  rank_type worker = no_rank;             ///< number of the sender among the workers of that flow
-  picoseconds tail{};                     ///< arrival time of the last byte at `at_switch`
+  aggregated_flow* contributes_to = nullptr;  ///< the flow of a message to an aggregator
+  rank_type worker = no_rank;                 ///< number of the sender among the workers of that flow
+  picoseconds tail{};                         ///< arrival time of the last byte at `at_switch`
   std::size_t bytes = 0;
   std::size_t capacity = 0;  ///< size of `contents`, which is reused
   owned_array<std::byte> contents{};

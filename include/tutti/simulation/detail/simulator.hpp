@@ -151,7 +151,7 @@ class simulator {
   bool join_helped_flow(simulated_world& w, rank_type r, flow s, aggregation_part const& part,
                         simulated_opening& peer_opening) {
     helped_flow_key const key{part.aggregator, s.lane, s.number};
-    helped_flow& f = w.helped_flows.try_emplace(key, w, key, part, w.current_opening(r, s)).first->second;
+    aggregated_flow& f = w.helped_flows.try_emplace(key, w, key, part, w.current_opening(r, s)).first->second;
     peer_opening = f.opening;
     if (peer_opening != w.current_opening(r, s)) {
       return false;
@@ -168,7 +168,7 @@ class simulator {
   /// Sends the contribution of a member. @pre the member has joined the flow, and has not contributed yet
   void contribute(simulated_world& w, rank_type sender, flow s, aggregation_part const& part,
                   std::span<std::byte const> bytes) {
-    helped_flow& f = w.helped_flows.find({part.aggregator, s.lane, s.number})->second;
+    aggregated_flow& f = w.helped_flows.find({part.aggregator, s.lane, s.number})->second;
     f.contribute(part, carries_ ? bytes : std::span<std::byte const>{});
     std::uint32_t const id = messages_.make();
     message& m = messages_[id];
@@ -349,7 +349,7 @@ class simulator {
 
   /// Handles the head of a contribution at an aggregator. The first packet of the result leaves as soon as the first
   /// packet of every contribution is there (cut-through).
-  void reach_aggregator(helped_flow& f, std::uint32_t id) {
+  void reach_aggregator(aggregated_flow& f, std::uint32_t id) {
     message const& m = messages_[id];
     std::size_t const packet = m.bytes < aggregator_packet_bytes ? m.bytes : aggregator_packet_bytes;
     picoseconds const head =
@@ -363,7 +363,7 @@ class simulator {
     }
   }
   /// Sends the result of an aggregator to the workers that wait for it.
-  void send_results(helped_flow& f) {
+  void send_results(aggregated_flow& f) {
     simulated_world& w = *f.world;
     for (auto const& [rank, arrival_time] : f.waiters) {
       std::uint32_t const id = messages_.make();

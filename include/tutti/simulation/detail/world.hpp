@@ -5,7 +5,7 @@
 #include <tutti/extend/error.hpp>
 #include <tutti/extend/message.hpp>
 #include <tutti/extend/operation.hpp>
-#include <tutti/simulation/detail/helped_flow.hpp>
+#include <tutti/simulation/detail/aggregated_flow.hpp>
 #include <tutti/simulation/detail/messages.hpp>
 #include <tutti/simulation/extend/simulated_network.hpp>
 
@@ -117,7 +117,7 @@ class simulated_world {
   [[nodiscard]] std::vector<rank_type> const& members() const noexcept { return members_; }
 
   simulated_edges edges;
-  std::map<helped_flow_key, helped_flow> helped_flows;
+  std::map<helped_flow_key, aggregated_flow> helped_flows;
   fault first_fault{};
   picoseconds fault_time{};  ///< time at which the other members learn of the first fault
 

@@ -46,7 +46,7 @@ inline void close_channel(ibv_comp_channel* c) noexcept {
 class completions {
  public:
   completions(device const& d, std::uint64_t entries) {
-    standard_numbers const occupied;
+    standard_numbers const reserved_numbers;
     channel_ = decltype(channel_)(ibv_create_comp_channel(d.context.get()));
     if (!channel_ || ::fcntl(channel_->fd, F_SETFL, O_NONBLOCK) != 0) {
       throw device_error(d.address, "cannot make a completion channel", errno);
@@ -98,11 +98,11 @@ class completions {
   template <class F>
   void drain(F f) {
     constexpr int batch = 16;
-    ibv_wc completed[batch];
+    ibv_wc batch_completions[batch];
     for (;;) {
-      int const n = ibv_poll_cq(queue_.get(), batch, completed);
+      int const n = ibv_poll_cq(queue_.get(), batch, batch_completions);
       for (int i = 0; i < n; ++i) {
-        f(completed[i]);
+        f(batch_completions[i]);
       }
       if (n < batch) {
         return;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/verbs/detail/card.hpp>
 #include <tutti/verbs/detail/completions.hpp>
+#include <tutti/verbs/detail/endpoint_info.hpp>
 #include <tutti/verbs/detail/message_head.hpp>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace tutti::inline v0_1_0::detail::verbs {
 class queue_pair {
  public:
   static constexpr std::uint32_t depth = 256;
-  static constexpr std::uint32_t reserved = 1;  ///< entries for a request that must not be refused: a flush
+  static constexpr std::uint32_t reserved_entries = 1;  ///< entries for a request that must not be refused: a flush
   static constexpr std::uint32_t max_inline = 128;
 
   queue_pair() noexcept = default;
@@ -46,15 +46,15 @@ class queue_pair {
 
   /// @param number the peer's queue pair
   /// @throws error(failure::join) that names both ends
-  void connect(device const& d, endpoint_info const& own_info, endpoint_info const& peer_info, std::uint32_t number,
+  void connect(device const& d, endpoint_info const& local_info, endpoint_info const& peer_info, std::uint32_t number,
                verbs_options const& o) {
-    endpoints_ = message({own_info.address.text(), ", to rank ", peer_, " at ", peer_info.address.text()});
+    endpoints_ = message({local_info.address.text(), ", to rank ", peer_, " at ", peer_info.address.text()});
     ibv_qp_attr attributes{};
     attributes.qp_state = IBV_QPS_RTR;
-    attributes.path_mtu = static_cast<ibv_mtu>((std::min)(own_info.mtu, peer_info.mtu));
+    attributes.path_mtu = static_cast<ibv_mtu>((std::min)(local_info.mtu, peer_info.mtu));
     attributes.dest_qp_num = number;
     attributes.rq_psn = peer_info.first_packet;
-    attributes.max_dest_rd_atomic = static_cast<std::uint8_t>(own_info.max_reads);
+    attributes.max_dest_rd_atomic = static_cast<std::uint8_t>(local_info.max_reads);
     attributes.min_rnr_timer = 12;
     attributes.ah_attr.dlid = static_cast<std::uint16_t>(peer_info.lid);
     attributes.ah_attr.port_num = d.address.port;
@@ -72,7 +72,7 @@ class queue_pair {
     attributes.timeout = o.timeout;
     attributes.retry_cnt = std::min<std::uint8_t>(o.retries, 6);
     attributes.rnr_retry = 6;
-    attributes.sq_psn = own_info.first_packet;
+    attributes.sq_psn = local_info.first_packet;
     attributes.max_rd_atomic = static_cast<std::uint8_t>(
         (std::min)({peer_info.max_reads, static_cast<std::uint32_t>(d.limits.max_qp_init_rd_atom), 255U}));
     change(
@@ -96,7 +96,7 @@ class queue_pair {
 
   /// Posts a request. False if the queue has no room, or the queue pair is broken.
   bool post(ibv_send_wr& w, work kind, std::uint32_t lane = 0) noexcept {
-    std::uint32_t const limit = kind == work::flush ? depth : depth - reserved;
+    std::uint32_t const limit = kind == work::flush ? depth : depth - reserved_entries;
     if (is_broken_ || posted_count_ - completed_count_ >= limit) {
       return false;
     }

@@ -14,7 +14,7 @@ enum class access : int {
   remote_read = IBV_ACCESS_REMOTE_READ,
   local_write = IBV_ACCESS_LOCAL_WRITE,
   remote_write = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_LOCAL_WRITE,
-  all = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_LOCAL_WRITE
+  full = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_LOCAL_WRITE
 };
 
 /// Registered memory: the device may access it during the lifetime of this object.

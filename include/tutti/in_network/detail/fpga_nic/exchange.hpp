@@ -19,7 +19,7 @@ namespace tutti::inline v0_1_0::detail::fpga_nic {
 
 /// The server that has a piece of a message. A member that has moved a piece to the stand-in ignores the device's
 /// result for it.
-enum class server_kind : std::uint8_t { unassigned, device, stand_in };
+enum class server_kind : std::uint8_t { no_server, device, stand_in };
 
 /// State of one lane of a member: one flow, divided into pieces of a packet each, and the last results.
 ///
@@ -37,7 +37,7 @@ class exchange {
   struct piece {
     time_point send_time{};
     time_point query_time{};  ///< first query of its server since that was last heard on this lane
-    server_kind at = server_kind::unassigned;
+    server_kind at = server_kind::no_server;
     std::uint8_t device_life = 0;  ///< `member_servers::device_life` of the device that has it
     bool is_complete = false;
     bool was_repeated = false;    ///< sent more than once
@@ -242,7 +242,7 @@ class exchange {
       has_bitmap_ = false;
     }
   }
-  [[nodiscard]] saved_result const* find_kept(std::uint32_t sequence) const noexcept {
+  [[nodiscard]] saved_result const* find_saved(std::uint32_t sequence) const noexcept {
     saved_result const& k = saved_results_[sequence & (slots_ - 1)];
     return k.head.operation != network_operation::none && k.head.sequence == sequence ? &k : nullptr;
   }
@@ -334,7 +334,7 @@ class exchange {
   [[nodiscard]] static std::size_t offset(std::uint32_t i) noexcept { return std::size_t{i} * max_payload; }
 
   void copy_saved(std::uint32_t i) noexcept {
-    if (saved_result const* const k = find_kept(first_sequence_ + i)) {
+    if (saved_result const* const k = find_saved(first_sequence_ + i)) {
       std::memcpy(target_ + offset(i), k->bytes.data(), k->head.length);
     }
   }

@@ -45,7 +45,7 @@ class in_process_network : public in_process_medium {
   TUTTI_DECL void restart(address device_number = device);
 
   /// Counters of a device since its start; zero for a dead one.
-  [[nodiscard]] TUTTI_DECL counters counted(address device_number = device);
+  [[nodiscard]] TUTTI_DECL counters counts(address device_number = device);
 
  private:
   in_process_options options_;

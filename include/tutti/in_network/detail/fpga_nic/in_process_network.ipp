@@ -57,7 +57,7 @@ TUTTI_DECL void in_process_network::restart(address device_number) {
   }
 }
 
-TUTTI_DECL counters in_process_network::counted(address device_number) {
+TUTTI_DECL counters in_process_network::counts(address device_number) {
   held const lock(monitor_);
   auto* const found_device = static_cast<in_process_device*>(device_at(device_number).get());
   return found_device != nullptr ? found_device->counts() : counters{};

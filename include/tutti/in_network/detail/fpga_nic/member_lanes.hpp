@@ -5,7 +5,7 @@
 #include <tutti/in_network/detail/fpga_nic/job_terms.hpp>
 #include <tutti/in_network/detail/fpga_nic/member_servers.hpp>
 #include <tutti/in_network/detail/fpga_nic/weight_exchange.hpp>
-#include <tutti/in_network/detail/udp/pace.hpp>
+#include <tutti/in_network/detail/udp/rate_control.hpp>
 #include <tutti/in_network/extend/fpga_nic_options.hpp>
 
 #include <algorithm>
@@ -68,7 +68,7 @@ class member_lanes {
   void end(flow s) noexcept {
     exchange& x = lanes_[s.lane];
     for (std::uint32_t i = x.front(); i < x.sent_count(); ++i) {  // pieces of an operation that was abandoned
-      in_flight_ -= x.at(i).at != server_kind::unassigned && !x.at(i).is_complete ? 1U : 0U;
+      in_flight_ -= x.at(i).at != server_kind::no_server && !x.at(i).is_complete ? 1U : 0U;
     }
     x.drop();
   }
@@ -103,7 +103,7 @@ class member_lanes {
   }
   /// Ranks that the oldest piece of a lane lacks, according to its server.
   struct lacking {
-    server_kind server = server_kind::unassigned;
+    server_kind server = server_kind::no_server;
     std::vector<rank_type> ranks{};
   };
   [[nodiscard]] lacking lacking_ranks(std::uint32_t lane) const {
@@ -156,7 +156,7 @@ class member_lanes {
     duration const delay = rate_.repair_delay();
     for (std::uint32_t i = x.front(); x.is_ready() && i < x.sent_count(); ++i) {
       exchange::piece& p = x.at(i);
-      if (p.is_complete || p.at == server_kind::unassigned || p.send_time >= x.overtake_time() ||
+      if (p.is_complete || p.at == server_kind::no_server || p.send_time >= x.overtake_time() ||
           now - p.send_time <= delay) {
         continue;
       }
@@ -169,11 +169,11 @@ class member_lanes {
   [[nodiscard]] server_kind is_late(std::uint32_t lane, time_point now) noexcept {
     exchange const& x = lanes_[lane];
     if (!x.is_ready() || x.front() == x.sent_count()) {
-      return server_kind::unassigned;
+      return server_kind::no_server;
     }
     exchange::piece const& p = x.at(x.front());
-    return p.is_complete || p.at == server_kind::unassigned || now - p.send_time < query_interval(x)
-               ? server_kind::unassigned
+    return p.is_complete || p.at == server_kind::no_server || now - p.send_time < query_interval(x)
+               ? server_kind::no_server
                : p.at;
   }
   /// True if that server has not answered queries on this lane for so long that it must be given up. @pre `is_late`
@@ -218,7 +218,7 @@ class member_lanes {
   void take_missing(std::uint32_t lane, server_kind server, packet const& p, time_point now) {
     exchange& x = lanes_[lane];
     std::uint32_t const i = x.piece_of(p.head.sequence);
-    exchange::saved_result const* const k = x.find_kept(p.head.sequence);
+    exchange::saved_result const* const k = x.find_saved(p.head.sequence);
     if (i == exchange::no_piece || x.at(i).is_complete) {
       if (k != nullptr && server == server_kind::stand_in && k->head.length != 0) {
         supply_result(*k, now);
@@ -286,8 +286,8 @@ class member_lanes {
 
   /// The server of the oldest incomplete piece, or the one it will get. @pre there is such a piece
   [[nodiscard]] server_kind server_of_front(exchange const& x) const noexcept {
-    server_kind const server = x.front() == x.sent_count() ? server_kind::unassigned : x.at(x.front()).at;
-    return server == server_kind::unassigned ? choose_server(x, x.front()) : server;
+    server_kind const server = x.front() == x.sent_count() ? server_kind::no_server : x.at(x.front()).at;
+    return server == server_kind::no_server ? choose_server(x, x.front()) : server;
   }
 
   /// Gives a piece to a server and sends it, for the first time or again. If this member has not joined that server, it
@@ -299,14 +299,14 @@ class member_lanes {
     server<Port>& s = servers_.at(target_server);
     if (!s.has_joined()) {
       s.join(now);
-      if (p.at == server_kind::unassigned) {
+      if (p.at == server_kind::no_server) {
         return false;
       }
     } else if (!contribute(s, x.head_of(kind::contribute, i, lane, target_server), x.content(i))) {
       return false;
     }
     ++counters_.contributions;
-    if (p.at == server_kind::unassigned) {
+    if (p.at == server_kind::no_server) {
       ++in_flight_;
     } else {
       ++counters_.repeats;

@@ -53,7 +53,7 @@ class udp_network {
   [[nodiscard]] udp::seal const& seal() const noexcept { return seal_; }
   [[nodiscard]] std::string card() const {
     auto const number = net::resolve(host_, net::local_address(port_.descriptor()).port()).front();
-    return number.through(0).text();
+    return number.with_zone(0).text();
   }
   /// The device's address, as rank 0 has it; empty if there is none.
   [[nodiscard]] std::string const& device() const noexcept { return device_; }
@@ -63,13 +63,13 @@ class udp_network {
   /// @throws error(failure::join) if the text is no address, or its host is unknown
   [[nodiscard]] endpoint address_of(std::string const& text) const {
     net::address const at = number_of(text);
-    return endpoint(at.zone() == 0 ? at.through(zone_) : at);
+    return endpoint(at.zone() == 0 ? at.with_zone(zone_) : at);
   }
   /// Identity of a device: its numeric address, because a name may stand for different ones; for loopback, with the
   /// host.
   [[nodiscard]] static std::string place_of(std::string const& text) {
     net::address const at = number_of(text);
-    return at.through(0).text() + (at.is_loopback() ? " " + node_identity() : "");
+    return at.with_zone(0).text() + (at.is_loopback() ? " " + node_identity() : "");
   }
 
  private:

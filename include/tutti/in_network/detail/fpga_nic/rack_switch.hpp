@@ -29,11 +29,11 @@ namespace tutti::inline v0_1_0::detail::fpga_nic {
 template <class Address>
 class rack_switch {
  public:
-  explicit rack_switch(switch_limits const& limits, seal const& s, std::optional<Address> above = {})
+  explicit rack_switch(switch_limits const& limits, seal const& s, std::optional<Address> device_above = {})
       : seal_(s),
         members_switch_(limits, s),
-        device_above_(above.value_or(Address{})),
-        has_device_above_(above.has_value()) {
+        device_above_(device_above.value_or(Address{})),
+        has_device_above_(device_above.has_value()) {
     uplinks_.reserve(limits.jobs);
   }
 
@@ -51,12 +51,12 @@ class rack_switch {
 
   /// Counters of packets exchanged with the device above.
   struct uplink_counters {
-    std::uint64_t sent = 0;      ///< sums of this rack
-    std::uint64_t repeated = 0;  ///< sums sent again
-    std::uint64_t results = 0;   ///< results received
-    std::uint64_t ignored = 0;   ///< packets that belong to nothing under way
+    std::uint64_t sums = 0;             ///< sums of this rack
+    std::uint64_t repeats = 0;          ///< sums sent again
+    std::uint64_t results = 0;          ///< results received
+    std::uint64_t ignored_packets = 0;  ///< packets that belong to nothing under way
   };
-  [[nodiscard]] uplink_counters const& uplink_counted() const noexcept { return counters_; }
+  [[nodiscard]] uplink_counters const& uplink_counts() const noexcept { return counters_; }
 
   /// Handles a packet; `has_ecn_mark`: a router marked congestion. Answers and packets for the device above go to
   /// `emitter(to, header, payload)`.
@@ -83,7 +83,7 @@ class rack_switch {
       return members_switch_.count_malformed();
     }
     // Only the device of a world without racks holds weights.
-    if (p.head.has(flag::keyed) || p.head.operation == network_operation::update) {
+    if (p.head.has(flag::key) || p.head.operation == network_operation::update) {
       job<Address>* const j = members_switch_.find(c->nonce);
       std::uint8_t const m = j == nullptr ? max_workers : j->find(source, p.head.worker);
       return m == max_workers ? members_switch_.count_malformed()
@@ -172,7 +172,7 @@ class rack_switch {
       waits = true;
       job<Address>& j = *members_switch_.find(h.job);
       auto& member = j[j.slot_table().at(h).member[h.worker]];
-      member.has_ecn_mark = member.has_ecn_mark || h.has(flag::congested);  // the member has not been told yet
+      member.has_ecn_mark = member.has_ecn_mark || h.has(flag::congestion);  // the member has not been told yet
     };
     members_switch_.take(source, bytes, has_ecn_mark, now, keep_sums);
     return waits;
@@ -192,7 +192,7 @@ class rack_switch {
     plain.length = terms::bytes;
     bool has_joined = false;
     auto keep = [&](Address const& destination, header const& h, std::span<std::byte const> payload) {
-      if (h.kind != kind::joined) {
+      if (h.kind != kind::grant) {
         return emitter(destination, h, payload);
       }
       has_joined = true;
@@ -249,8 +249,8 @@ class rack_switch {
       return;
     }
     v.send_time = now;
-    ++counters_.sent;
-    counters_.repeated += is_repeat ? 1 : 0;
+    ++counters_.sums;
+    counters_.repeats += is_repeat ? 1 : 0;
     std::span<std::byte const> const sum = j.slot_table().data(h);
     header r = head_of(c, kind::contribute);
     r.operation = h.operation;
@@ -295,12 +295,12 @@ class rack_switch {
     uplink* const c = find(h.job);
     job<Address>* const j = members_switch_.find(h.job);
     if (c == nullptr || j == nullptr) {
-      ++counters_.ignored;
+      ++counters_.ignored_packets;
       return;
     }
-    bool const is_congested = has_ecn_mark || h.has(flag::congested);
+    bool const is_congested = has_ecn_mark || h.has(flag::congestion);
     switch (h.kind) {
-      case kind::joined:
+      case kind::grant:
         c->is_member = true;
         c->granted_terms = read_terms(p.payload);
         return answer_joins(*c, *j, emitter);
@@ -311,7 +311,7 @@ class rack_switch {
       case kind::refuse:
         return take_refusal(*c, *j, p, emitter);
       default:
-        ++counters_.ignored;
+        ++counters_.ignored_packets;
         return;
     }
   }
@@ -350,7 +350,7 @@ class rack_switch {
       write(terms{(std::min)(lease, c.granted_terms.lease_ms),
                   (std::min)(j.slot_table().size(), c.granted_terms.slot_count)},
             payload.data());
-      header r{.kind = kind::joined, .job = c.nonce, .worker = m, .workers = j.size()};
+      header r{.kind = kind::grant, .job = c.nonce, .worker = m, .workers = j.size()};
       r.flags = j.in_rank_order() ? flag::in_rank_order : 0;
       members_switch_.send_to(j, m, r, payload, emitter);
     });
@@ -369,13 +369,13 @@ class rack_switch {
   void finish(uplink& c, header const& h, std::span<std::byte const> result, bool has_ecn_mark, Emit& emitter) {
     job<Address>& j = *members_switch_.find(c.nonce);
     if (h.slot >= j.slot_table().size() || is_final(c, h) || !j.slot_table().replace(h, result)) {
-      ++counters_.ignored;
+      ++counters_.ignored_packets;
       return;
     }
     ++counters_.results;
     at(c, h) = {version::state::final, h.sequence, {}};
     aggregate const& a = j.slot_table().at(h);
-    a.arrived.for_each(
+    a.contributors.for_each(
         [&](std::uint8_t w) { j[a.member[w]].has_ecn_mark = j[a.member[w]].has_ecn_mark || has_ecn_mark; });
     j.serve();
     header r = h;
@@ -390,14 +390,14 @@ class rack_switch {
                  Emit& emitter) {
     bool const waits = h.slot < j.slot_table().size() && at(c, h).progress == version::state::waiting;
     if (!waits || at(c, h).sequence != h.sequence || !j.slot_table().at(h).has_sequence(h.sequence)) {
-      ++counters_.ignored;
+      ++counters_.ignored_packets;
       return;
     }
     aggregate const& a = j.slot_table().at(h);
     worker_set const queriers = std::exchange(at(c, h).queriers, {});
     header r = h;
     r.flags = static_cast<std::uint16_t>((h.flags & (flag::phase | flag::in_rank_order)) | flags);
-    a.arrived.for_each([&](std::uint8_t w) {
+    a.contributors.for_each([&](std::uint8_t w) {
       if (j[a.member[w]].is_present && (h.kind != kind::missing || queriers.has(a.member[w]))) {
         members_switch_.send_to(j, a.member[w], r, payload, emitter);
       }

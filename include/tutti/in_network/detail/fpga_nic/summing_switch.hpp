@@ -5,7 +5,7 @@
 #include <tutti/in_network/detail/fpga_nic/commands.hpp>
 #include <tutti/in_network/detail/fpga_nic/counters.hpp>
 #include <tutti/in_network/detail/fpga_nic/job.hpp>
-#include <tutti/in_network/detail/fpga_nic/sender.hpp>
+#include <tutti/in_network/detail/fpga_nic/sender_proof.hpp>
 #include <tutti/in_network/detail/fpga_nic/slot_table.hpp>
 #include <tutti/in_network/detail/fpga_nic/switch_limits.hpp>
 #include <tutti/in_network/detail/udp/seal.hpp>
@@ -42,34 +42,34 @@ class summing_switch {
   void take(Address const& source, std::span<std::byte const> bytes, bool has_ecn_mark, time_point now,
             Emit&& emitter) {
     ++counters_.packets;
-    counters_.congested += has_ecn_mark ? 1 : 0;
+    counters_.congestion_marks += has_ecn_mark ? 1 : 0;
     packet p;
     switch (seal_.read(bytes, p)) {
       case reading::good:
         break;
-      case reading::malformed:
-        ++counters_.malformed;
+      case reading::malformed_packet:
+        ++counters_.malformed_packets;
         return;
-      case reading::badly_tagged:
-        ++counters_.badly_tagged;
+      case reading::invalid_tag:
+        ++counters_.invalid_tags;
         return;
     }
     header const& h = p.head;
     if (h.has(flag::of_racks)) {  // rack_switch handles these
-      ++counters_.malformed;
+      ++counters_.malformed_packets;
       return;
     }
     switch (h.kind) {
       case kind::join:
         return join(source, p, now, emitter);
-      case kind::joined:
+      case kind::grant:
       case kind::result:
       case kind::missing:
       case kind::refuse:
       case kind::share:
       case kind::progress:
       case kind::ask:
-        ++counters_.malformed;
+        ++counters_.malformed_packets;
         return;
       default:
         break;
@@ -83,9 +83,9 @@ class summing_switch {
     sender.lease_end = now + sender.lease;
     sender.has_ecn_mark = sender.has_ecn_mark || has_ecn_mark;
     if (h.workers > j->size() && (h.kind == kind::contribute || h.kind == kind::supply)) {
-      return refuse_member(*j, m, h, refusal::unsupported, {h.worker, h.workers}, emitter);
+      return refuse_member(*j, m, h, refusal::unsupported_operation, {h.worker, h.workers}, emitter);
     }
-    if (h.has(flag::keyed)) {
+    if (h.has(flag::key)) {
       return h.kind == kind::supply ? store(j, m, p, now, emitter) : answer_weights(*j, m, h, emitter);
     }
     switch (h.kind) {
@@ -133,13 +133,13 @@ class summing_switch {
   void end(std::uint32_t nonce) { end_if(find(nonce), true); }
   void count_malformed() noexcept {
     ++counters_.packets;
-    ++counters_.malformed;
+    ++counters_.malformed_packets;
   }
   /// Refuses a member's packet as unsupported.
   template <class Emit>
   void refuse_unsupported(job<Address>& j, std::uint8_t m, header const& h, Emit& emitter) {
     ++counters_.packets;
-    refuse_member(j, m, h, refusal::unsupported, {h.worker, h.workers}, emitter);
+    refuse_member(j, m, h, refusal::unsupported_operation, {h.worker, h.workers}, emitter);
   }
   template <class Emit>
   void send_to(job<Address>& j, std::uint8_t m, header const& h, std::span<std::byte const> payload, Emit& emitter) {
@@ -152,7 +152,7 @@ class summing_switch {
     if (a.workers > 1) {
       j.serve();
     }
-    a.arrived.for_each([&](std::uint8_t w) {
+    a.contributors.for_each([&](std::uint8_t w) {
       if (j[a.member[w]].is_present) {
         emit_result(j, a.member[w], h, w, a.wants_no_data.has(w), emitter);
       }
@@ -214,7 +214,7 @@ class summing_switch {
     std::array<std::byte, terms::bytes> payload;
     write(granted_terms, payload.data());
     header r = h;
-    r.kind = kind::joined;
+    r.kind = kind::grant;
     emit_to(member, r, payload, emitter);
   }
 
@@ -302,9 +302,9 @@ class summing_switch {
       return false;
     }
     std::uint32_t const nonce = j->nonce();
-    evict_for(Address(j->begun_by()), nonce, (k - room_before + 1) * held_weights::bytes_of_one, 0, now);
+    evict_for(Address(j->begun_by()), nonce, (k - room_before + 1) * device_weights::bytes_per_block, 0, now);
     j = find(nonce);
-    std::size_t const affordable = memory_left() / held_weights::bytes_of_one;
+    std::size_t const affordable = memory_left() / device_weights::bytes_per_block;
     if (k - room_before >= affordable) {
       return false;
     }
@@ -324,7 +324,7 @@ class summing_switch {
   }
   template <class Emit>
   void answer_weights(job<Address>& j, std::uint8_t m, header const& h, Emit& emitter) {
-    if (verdict const v = j.slot_table().recall(h); v.result != outcome::accepted) {
+    if (verdict const v = j.slot_table().recall(h); v.result != outcome::accept) {
       return refuse_verdict(j, m, h, v, emitter);
     }
     ++counters_.pulls;
@@ -342,8 +342,8 @@ class summing_switch {
   template <class Emit>
   void answer(job<Address>& j, std::uint8_t m, header const& h, verdict const& v, Emit& emitter) {
     switch (v.result) {
-      case outcome::stored:
-        ++counters_.stored;
+      case outcome::store:
+        ++counters_.stored_contributions;
         return;
       case outcome::duplicate:
         ++counters_.duplicates;
@@ -351,11 +351,11 @@ class summing_switch {
       case outcome::busy:
         ++counters_.busy;
         return;
-      case outcome::accepted:
-        ++counters_.repeated;
+      case outcome::accept:
+        ++counters_.repeats;
         return emit_result(j, m, h, h.worker, h.has(flag::no_data), emitter);
-      case outcome::completed:
-        ++counters_.completed;
+      case outcome::complete:
+        ++counters_.completed_results;
         counters_.updates += has_terms(h) ? 1U : 0U;
         return give_results(j, h, emitter);
       default:
@@ -366,17 +366,17 @@ class summing_switch {
   template <class Emit>
   void answer_query(job<Address>& j, std::uint8_t m, header const& h, Emit& emitter) {
     verdict const v = j.slot_table().query(h);
-    if (v.result != outcome::stored && v.result != outcome::accepted) {
+    if (v.result != outcome::store && v.result != outcome::accept) {
       return refuse_verdict(j, m, h, v, emitter);
     }
     ++counters_.queries;
-    if (v.result == outcome::accepted) {
+    if (v.result == outcome::accept) {
       return emit_result(j, m, h, h.worker, h.has(flag::no_data), emitter);
     }
     aggregate const& a = j.slot_table().at(h);
     std::array<std::byte, bitmap_bytes(max_workers)> bitmap;
     std::span<std::byte> const payload(bitmap.data(), a.has_sequence(h.sequence) ? bitmap_bytes(h.workers) : 0);
-    a.arrived.write(payload);
+    a.contributors.write(payload);
     header r = h;
     r.kind = kind::missing;
     emit_to(j[m], r, payload, emitter);
@@ -404,7 +404,7 @@ class summing_switch {
       case outcome::no_weights:
         return refuse_member(j, m, h, refusal::no_weights, {h.worker, h.workers}, emitter);
       default:
-        return refuse_member(j, m, h, refusal::unsupported, {h.worker, h.workers}, emitter);
+        return refuse_member(j, m, h, refusal::unsupported_operation, {h.worker, h.workers}, emitter);
     }
   }
   template <class Emit>
@@ -421,7 +421,7 @@ class summing_switch {
   void refuse_unknown(Address const& source, header const& h, refusal reason, time_point now, Emit& emitter) {
     ++counters_.refusals_for(reason);
     if (h.length == 0 || now < next_refusal_) {
-      ++counters_.unanswered;
+      ++counters_.unanswered_refusals;
       return;
     }
     next_refusal_ = now + std::chrono::microseconds(100);
@@ -429,7 +429,7 @@ class summing_switch {
     header r = h;
     r.kind = kind::refuse;
     r.length = 1;
-    r.flags &= flag::phase | flag::in_rank_order | flag::keyed;
+    r.flags &= flag::phase | flag::in_rank_order | flag::key;
     emitter(source, std::as_const(r), std::span<std::byte const>(&code, 1));
   }
   /// Refuses the join of a new job, until it carries the proof that this refusal contains.
@@ -441,7 +441,7 @@ class summing_switch {
       proofs_ = 0;
     }
     if (proofs_ == max_proofs) {
-      ++counters_.unanswered;
+      ++counters_.unanswered_refusals;
       return;
     }
     ++proofs_;
@@ -462,8 +462,8 @@ class summing_switch {
   void emit_to(typename job<Address>::member& m, header r, std::span<std::byte const> payload, Emit& emitter) {
     r.length = static_cast<std::uint16_t>(payload.size());
     r.flags = static_cast<std::uint16_t>(
-        (r.flags & (flag::phase | flag::in_rank_order | flag::no_data | flag::keyed | flag::of_racks)) |
-        (m.has_ecn_mark ? flag::congested : 0));
+        (r.flags & (flag::phase | flag::in_rank_order | flag::no_data | flag::key | flag::of_racks)) |
+        (m.has_ecn_mark ? flag::congestion : 0));
     m.has_ecn_mark = false;
     emitter(std::as_const(m.at), std::as_const(r), payload);
   }

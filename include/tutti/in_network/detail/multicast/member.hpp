@@ -3,11 +3,11 @@
 
 #include <tutti/extend/message.hpp>
 #include <tutti/extend/time.hpp>
-#include <tutti/in_network/detail/multicast/circle.hpp>
-#include <tutti/in_network/detail/multicast/passage.hpp>
+#include <tutti/in_network/detail/multicast/group_view.hpp>
+#include <tutti/in_network/detail/multicast/lane_state.hpp>
+#include <tutti/in_network/detail/multicast/reachability.hpp>
 #include <tutti/in_network/detail/multicast/receiving.hpp>
 #include <tutti/in_network/detail/multicast/sending.hpp>
-#include <tutti/in_network/detail/multicast/signs.hpp>
 #include <tutti/in_network/detail/udp/seal.hpp>
 
 #include <array>
@@ -48,7 +48,7 @@ class member {
   member(member const&) = delete;
   member& operator=(member const&) = delete;
 
-  [[nodiscard]] udp_multicast_counters const& counts() const noexcept { return group_view_.counted; }
+  [[nodiscard]] udp_multicast_counters const& counts() const noexcept { return group_view_.counters; }
   /// Probes whether packets to the group reach all ranks. @pre `advance` has been called
   [[nodiscard]] multicast::reachability<Port>& reachability() noexcept { return reachability_; }
 
@@ -141,7 +141,7 @@ class member {
 
   // --- progress
 
-  /// Handles received packets, sends what is possible, and calls `look` every 2 ms.
+  /// Handles received packets, sends what is possible, and calls `run_timers` every 2 ms.
   void advance(time_point now) {
     // The bound ends the loop if others send as fast as this rank reads.
     for (int rounds = 16; rounds != 0; --rounds) {
@@ -155,18 +155,18 @@ class member {
       lane_state& l = lanes_[lane];
       l.is_sender() ? sending_.push(l, lane, now) : receiving_.report_if_due(l, lane);
     }
-    if (now - last_look_ >= look_interval) {
-      look(now);
+    if (now - last_timer_run_ >= timer_interval) {
+      run_timers(now);
     }
     group_view_.port.flush();
   }
   /// Sends pending reports, and queries silent ranks.
-  void look(time_point now) {
-    last_look_ = now;
+  void run_timers(time_point now) {
+    last_timer_run_ = now;
     for (std::uint32_t lane = 0; lane != collective_lanes; ++lane) {
       lane_state& l = lanes_[lane];
       if (!l.is_sender()) {
-        receiving_.look(l, lane);
+        receiving_.report_pending(l, lane);
       } else if (l.outgoing_message.in_flight() != 0) {
         sending_.query(l, lane, now);
       }
@@ -175,7 +175,7 @@ class member {
   }
 
  private:
-  static constexpr duration look_interval = std::chrono::milliseconds(2);
+  static constexpr duration timer_interval = std::chrono::milliseconds(2);
 
   void take(address const& source, std::span<std::byte const> bytes, bool has_ecn_mark, time_point now) {
     udp::packet p;
@@ -183,7 +183,7 @@ class member {
     if (seal_.read(bytes, p) != udp::reading::good || h.job != group_view_.nonce ||
         h.workers != group_view_.addresses.size() || h.slot > multicast::reachability<Port>::slot ||
         !(source == group_view_.addresses[h.worker])) {
-      ++group_view_.counted.ignored_packets;
+      ++group_view_.counters.ignored_packets;
       return;
     }
     if (h.worker == group_view_.me) {
@@ -208,7 +208,7 @@ class member {
       default:
         break;
     }
-    group_view_.counted.ignored_packets += is_used ? 0 : 1;
+    group_view_.counters.ignored_packets += is_used ? 0 : 1;
   }
 
   group_view<Port> group_view_;
@@ -216,7 +216,7 @@ class member {
   sending<Port> sending_;
   receiving<Port> receiving_;
   udp::seal seal_;
-  time_point last_look_{};
+  time_point last_timer_run_{};
   std::array<lane_state, collective_lanes> lanes_;
 };
 

@@ -33,7 +33,7 @@ TUTTI_DECL udp_network::udp_network(std::string host, options const& o)
       port_(interface_, o.socket) {}
 
 TUTTI_DECL std::string udp_network::card() const {
-  return port_.local().for_family(interface_.family()).through(0).text();  // interface indices differ between hosts
+  return port_.local().for_family(interface_.family()).with_zone(0).text();  // interface indices differ between hosts
 }
 
 /// Capacity of the receive buffer. A packet of 1 KiB occupies up to a page there, and the system allows
@@ -67,7 +67,7 @@ TUTTI_DECL std::string udp_network::join(std::string const& group, std::span<std
     return "talks through " + interface_.host() + ", which is of another version of IP than " + group;
   }
   try {
-    port_.join({.at = group_endpoint.through(link_),
+    port_.join({.at = group_endpoint.with_zone(link_),
                 .interface_address = interface_,
                 .hops = options_.hops,
                 .is_shared = ranks_here > 1});
@@ -82,7 +82,7 @@ TUTTI_DECL udp::endpoint udp_network::address_of(std::string const& text) const 
   if (!net::parse(text, group_endpoint)) {
     throw error(failure::join, "udp_multicast: an address is host:port or [v6]:port, not \"" + text + "\"");
   }
-  return udp::endpoint(net::resolve(group_endpoint.host, group_endpoint.port).front().through(link_));
+  return udp::endpoint(net::resolve(group_endpoint.host, group_endpoint.port).front().with_zone(link_));
 }
 
 }  // namespace tutti::detail::multicast

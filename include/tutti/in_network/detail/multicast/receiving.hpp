@@ -2,8 +2,8 @@
 #pragma once
 
 #include <tutti/extend/time.hpp>
-#include <tutti/in_network/detail/multicast/circle.hpp>
-#include <tutti/in_network/detail/multicast/passage.hpp>
+#include <tutti/in_network/detail/multicast/group_view.hpp>
+#include <tutti/in_network/detail/multicast/lane_state.hpp>
 
 #include <array>
 #include <cstddef>
@@ -49,11 +49,11 @@ class receiving {
       return l.early_packets.add(p);
     }
     l.report_due = l.report_due || p.head.has(note);
-    auto const stored = l.incoming_message.put(number - l.first_number, p.payload);
-    if (stored == incoming::put_result::ignored) {
+    auto const result = l.incoming_message.store(number - l.first_number, p.payload);
+    if (result == incoming::store_result::rejection) {
       return false;
     }
-    l.gap = l.gap || stored == incoming::put_result::beyond_gap;
+    l.gap = l.gap || result == incoming::store_result::beyond_gap;
     l.has_news = true;
     ++l.unreported_count;
     return true;
@@ -89,7 +89,7 @@ class receiving {
     }
   }
   /// Reports progress that has not been reported for a while.
-  void look(lane_state& l, std::uint32_t lane) {
+  void report_pending(lane_state& l, std::uint32_t lane) {
     if (l.incoming_message.has_target() && l.is_incomplete() &&
         (l.incoming_message.is_missing_packets() || l.has_news)) {
       report(l, lane, note);
@@ -111,9 +111,9 @@ class receiving {
     std::array<std::byte, udp::max_payload> bitmap;
     std::size_t const size = l.incoming_message.write_missing(bitmap);
     header h = group_.head(kind::progress, lane, l.first_number + l.incoming_message.front(), l.fingerprint);
-    h.flags = static_cast<std::uint16_t>(flags | (l.has_ecn_mark ? udp::flag::congested : 0));
+    h.flags = static_cast<std::uint16_t>(flags | (l.has_ecn_mark ? udp::flag::congestion : 0));
     group_.send(group_.addresses[l.root], h, std::span(bitmap).first(size));
-    ++group_.counted.reports;
+    ++group_.counters.reports;
     l.unreported_count = 0;
     l.has_news = l.gap = l.has_ecn_mark = l.report_due = false;
   }

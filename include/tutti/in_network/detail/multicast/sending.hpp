@@ -2,9 +2,9 @@
 #pragma once
 
 #include <tutti/extend/time.hpp>
-#include <tutti/in_network/detail/multicast/circle.hpp>
-#include <tutti/in_network/detail/multicast/passage.hpp>
-#include <tutti/in_network/detail/udp/pace.hpp>
+#include <tutti/in_network/detail/multicast/group_view.hpp>
+#include <tutti/in_network/detail/multicast/lane_state.hpp>
+#include <tutti/in_network/detail/udp/rate_control.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -47,7 +47,7 @@ class sending {
       }
       l.outgoing_message.count_sent(now);
       ++in_flight_;
-      ++group_.counted.group_packets;
+      ++group_.counters.group_packets;
     }
   }
   /// Handles a report. False if it is about nothing under way.
@@ -61,13 +61,14 @@ class sending {
       return false;
     }
     std::uint32_t const known_count = l.outgoing_message.front_of(h.worker);
-    if (h.has(udp::flag::congested)) {
+    if (h.has(udp::flag::congestion)) {
       rate_.note_congestion(now);
     }
     l.outgoing_message.contact(h.worker, now);
     if (known_count != 0 && known_count < received_count &&
         !h.has(note)) {  // otherwise the rank may have begun only now
-      if (time_point const send_time = l.outgoing_message.sent_once_at(received_count - 1); send_time != time_point{}) {
+      if (time_point const send_time = l.outgoing_message.single_send_time(received_count - 1);
+          send_time != time_point{}) {
         rate_.note_round_trip(now - send_time);
       }
     }
@@ -93,8 +94,8 @@ class sending {
     duration const time_limit = rate_.retry_after();
     bool has_queried = false;
     l.outgoing_message.each_lagging([&](rank_type r) {
-      if (now - l.outgoing_message.silent_since(r) >= time_limit) {
-        ++group_.counted.queries;
+      if (now - l.outgoing_message.silence_begin(r) >= time_limit) {
+        ++group_.counters.queries;
         group_.send(group_.addresses[r], h);
         l.outgoing_message.contact(r, now);
         has_queried = true;
@@ -142,11 +143,11 @@ class sending {
           break;
         case outgoing::repair::group:
           ++lost_count;
-          ++group_.counted.group_repairs;
+          ++group_.counters.group_repairs;
           send(l, lane, i, group_.group, is_narrow() ? note : no_flags);
           break;
         case outgoing::repair::rank:
-          ++group_.counted.single_repairs;
+          ++group_.counters.single_repairs;
           send(l, lane, i, group_.addresses[rank], note);
           break;
       }

@@ -34,7 +34,7 @@ TUTTI_DECL void in_process_medium::close_group() {
   has_group_ = false;
 }
 
-TUTTI_DECL std::uint64_t in_process_medium::lost() {
+TUTTI_DECL std::uint64_t in_process_medium::lost_count() {
   held const lock(monitor_);
   return lost_count_;
 }

@@ -85,7 +85,7 @@ class udp_port {
       ++counters_.reads;
       n += inbox_.read(group_.get(), f);
     }
-    counters_.received += n;
+    counters_.received_packets += n;
     return n;
   }
 
@@ -116,9 +116,9 @@ class udp_port {
       return true;
     }
     auto const p = b.send(socket_.get(), offload_);
-    counters_.sent += p.sent;
-    counters_.failed += p.dropped_count;
-    counters_.writes += p.calls;
+    counters_.sent_packets += p.sent_count;
+    counters_.failures += p.dropped_count;
+    counters_.writes += p.call_count;
     return p.state != burst::send_state::would_block;
   }
 

@@ -25,10 +25,10 @@ namespace tutti::inline v0_1_0::nn {
 template <class T>
 concept holds_weights = aggregates<T> && requires(T& t, std::span<float const> numbers, std::span<float> to, float x) {
   requires std::bool_constant<T::supports(network_operation::update)>::value;
-  { t.hold(numbers) } -> std::same_as<void>;
-  { t.pull(to) } -> std::same_as<void>;
-  { t.push(numbers, x, x) } -> std::same_as<void>;
-  { t.let_go() } -> std::same_as<void>;
+  { t.set_weights(numbers) } -> std::same_as<void>;
+  { t.fetch_weights(to) } -> std::same_as<void>;
+  { t.set_gradients(numbers, x, x) } -> std::same_as<void>;
+  { t.release_weights() } -> std::same_as<void>;
 };
 
 namespace detail {
@@ -80,7 +80,7 @@ class network_server : public strategy {
     expects(bucket == 0 || bucket_ != 0, "network_server: a bucket takes at least a block of ", block * sizeof(float),
             " bytes, not ", bucket);
   }
-  ~network_server() override { all_.world().transport().let_go(); }
+  ~network_server() override { all_.world().transport().release_weights(); }
 
   /// The number of this rank.
   [[nodiscard]] rank_type rank() const noexcept override { return all_.rank(); }
@@ -94,11 +94,11 @@ class network_server : public strategy {
     keep(numbers);
     auto& by = all_.world().transport();
     if (rank() == 0) {
-      by.hold(weights_);
+      by.set_weights(weights_);
     }
     meet();
     if (rank() != 0) {
-      by.pull(weights_);
+      by.fetch_weights(weights_);
     }
     meet();  // throws if the world has failed
     is_held_ = true;
@@ -116,7 +116,7 @@ class network_server : public strategy {
     }
     if (!is_held_) {
       keep(weights);
-      all_.world().transport().hold(weights_);
+      all_.world().transport().set_weights(weights_);
       is_held_ = true;
     }
     std::span<float> const message = step.message();
@@ -127,7 +127,7 @@ class network_server : public strategy {
       one.wait();
     }
     weights_.swap(next_);
-    all_.world().transport().hold(weights_);
+    all_.world().transport().set_weights(weights_);
     std::copy_n(weights_.begin(), weights.size(), weights.begin());
     return score_of::all_ranks;
   }
@@ -143,7 +143,7 @@ class network_server : public strategy {
   }
   void push(float rate) {
     under_way_.clear();  // requests of a failed step
-    all_.world().transport().push(next_, rate, decay_);
+    all_.world().transport().set_gradients(next_, rate, decay_);
     std::size_t const most = bucket_ == 0 ? next_.size() : bucket_;
     for (std::size_t at = 0; at < next_.size(); at += most) {
       under_way_.push_back(update_.start(std::span(next_).subspan(at, (std::min)(most, next_.size() - at))));

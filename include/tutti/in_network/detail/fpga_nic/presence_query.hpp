@@ -44,8 +44,8 @@ class presence_query {
   bool answer(exchange const& x, address const& source, header h) {
     rank_type const asker = worker_at(x, source, h);
     std::uint32_t const i = x.piece_of(h.sequence);
-    bool const is_given = i != exchange::no_piece && x.at(i).at != server_kind::unassigned;
-    if (asker == no_rank || x.part().worker == no_rank || !(is_given || x.find_kept(h.sequence) != nullptr)) {
+    bool const is_given = i != exchange::no_piece && x.at(i).at != server_kind::no_server;
+    if (asker == no_rank || x.part().worker == no_rank || !(is_given || x.find_saved(h.sequence) != nullptr)) {
       return false;
     }
     h.kind = kind::progress;

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <tutti/detail/core/mismatch.hpp>
-#include <tutti/verbs/detail/edge_note.hpp>
-#include <tutti/verbs/detail/lane_ends.hpp>
+#include <tutti/verbs/detail/connection_note.hpp>
+#include <tutti/verbs/detail/lane_state.hpp>
 #include <tutti/verbs/detail/peer_calls.hpp>
 
 #include <algorithm>
@@ -26,13 +26,13 @@ namespace tutti::inline v0_1_0::detail::verbs {
 ///                lease ends    <----- credits ---- `release` of the last piece
 ///    loan:       head + place + return place ----> READ, combine
 ///                return buffer <-- WRITE with immediate (lane, credits) --- `give_back`
-class edge {
+class connection {
  public:
   /// Work requests that can complete between two polls.
   static constexpr std::uint64_t max_completions = receive_count + queue_pair::depth;
 
   /// @param memory made by `allocate_memory`
-  edge(registrar& r, completions const& c, rank_type self, rank_type peer, registered_memory memory)
+  connection(registrar& r, completions const& c, rank_type self, rank_type peer, registered_memory memory)
       : registrar_(&r),
         self_(self),
         peer_(peer),
@@ -47,9 +47,9 @@ class edge {
 
   // --- connecting, by notes over the control socket
 
-  [[nodiscard]] edge_note note() const noexcept {
+  [[nodiscard]] connection_note note() const noexcept {
     return {.queue_pair = queue_.number(),
-            .sent = queue_.sent_count(),
+            .sent_count = queue_.sent_count(),
             .ready = static_cast<std::uint16_t>(is_connected_),
             .left = static_cast<std::uint16_t>(leaving_)};
   }
@@ -58,18 +58,18 @@ class edge {
   void mark_note_sent() noexcept { note_pending_ = false; }
   /// Handles a note of the peer; the first one connects the queue pair.
   /// @throws error(failure::join) that names both ends
-  void receive_note(edge_note const& n, endpoint_info const& own_info, endpoint_info const& peer_info,
+  void receive_note(connection_note const& n, endpoint_info const& local_info, endpoint_info const& peer_info,
                     verbs_options const& o) {
     if (!is_connected_ && n.left == 0) {
-      queue_.connect(registrar_->rdma_device(), own_info, peer_info, n.queue_pair, o);
+      queue_.connect(registrar_->rdma_device(), local_info, peer_info, n.queue_pair, o);
       calls_.set_source(peer_info);
-      max_message_ = (std::min)(own_info.max_message, peer_info.max_message);
+      max_message_ = (std::min)(local_info.max_message, peer_info.max_message);
       piece_ = std::min<std::size_t>(o.piece, max_message_);
       is_connected_ = note_pending_ = true;
     }
     ready_ = ready_ || (is_connected_ && n.ready != 0);
     peer_left_ = n.left != 0;
-    expected_count_ = n.sent;
+    expected_count_ = n.sent_count;
   }
   /// Announces that this rank sends nothing more.
   void leave() noexcept { leaving_ = note_pending_ = true; }
@@ -143,7 +143,7 @@ class edge {
     memory = registrar_->lease_for(bytes.data(), bytes.size(), access::local_read);
     ibv_sge part{reinterpret_cast<std::uintptr_t>(bytes.data()), static_cast<std::uint32_t>(bytes.size()),
                  memory->local_key()};
-    return_note const note{s.lane, static_cast<std::uint16_t>(incoming_lane.released)};
+    return_note const note{s.lane, static_cast<std::uint16_t>(incoming_lane.released_count)};
     ibv_send_wr w{};
     w.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
     w.imm_data = htonl(note.pack());
@@ -155,12 +155,14 @@ class edge {
       memory.reset();
       return {};
     }
-    incoming_lane.returned_credits = incoming_lane.released;
+    incoming_lane.returned_credits = incoming_lane.released_count;
     incoming_lane.peer_loan = {};
     o.last_long = ++o.number;
     return {true, bytes.size(), o.number};
   }
-  [[nodiscard]] bool is_released(std::uint32_t lane, ticket k) const noexcept { return outgoing_[lane].released >= k; }
+  [[nodiscard]] bool is_released(std::uint32_t lane, ticket k) const noexcept {
+    return outgoing_[lane].released_count >= k;
+  }
   /// True if the peer has yet to read a message of this rank, or to return a loan.
   [[nodiscard]] bool is_in_use() const noexcept {
     return std::any_of(outgoing_, outgoing_ + lane_count, [](outgoing const& o) { return o.is_in_use(); });
@@ -169,20 +171,20 @@ class edge {
   [[nodiscard]] bool has_message(std::uint32_t lane) const noexcept { return incoming_[lane].count != 0; }
   /// @pre has_message
   /// @throws error(failure::mismatch) that shows both calls
-  [[nodiscard]] chunk view(flow s, receive_request const& w, std::uint32_t check, call const& own_call,
+  [[nodiscard]] chunk view(flow s, receive_request const& w, std::uint32_t check, call const& local_call,
                            piece_pool& pool) {
     incoming& i = incoming_[s.lane];
     arrival const& a = i.oldest();
     if (a.is_result) {
       return_buffer const& r = outgoing_[s.lane].expected_result;
       return r.check == check && r.bytes <= w.bytes ? chunk{r.place, r.bytes}
-                                                    : report_mismatch(s, w, r.check, r.bytes, check, own_call);
+                                                    : report_mismatch(s, w, r.check, r.bytes, check, local_call);
     }
     auto const h = read_at<message_head>(head_at(a.slot));
     message_place const place =
         h.kind == head_kind::message ? message_place{a.bytes, 0, 0} : read_at<message_place>(body_at(a.slot));
     if (h.check != check || place.bytes - i.reader.consumed_bytes() > w.bytes) [[unlikely]] {
-      return report_mismatch(s, w, h.check, place.bytes, check, own_call);
+      return report_mismatch(s, w, h.check, place.bytes, check, local_call);
     }
     if (h.kind == head_kind::message) {
       return {body_at(a.slot), a.bytes};
@@ -214,8 +216,8 @@ class edge {
     receive(a.slot);
     ++i.first;
     --i.count;
-    ++i.released;
-    if (was_rendezvous || is_result || i.released - i.returned_credits >= slot_count / 2) {
+    ++i.released_count;
+    if (was_rendezvous || is_result || i.released_count - i.returned_credits >= slot_count / 2) {
       return_credit(lane);
     }
   }
@@ -298,7 +300,7 @@ class edge {
   /// Sends a head, with the credits of its lane, and a body.
   bool post(message_head h, std::span<std::byte const> bytes) noexcept {
     incoming& back = incoming_[h.lane];
-    h.released = static_cast<std::uint16_t>(back.released);
+    h.released_count = static_cast<std::uint16_t>(back.released_count);
     ibv_sge part[2] = {{reinterpret_cast<std::uintptr_t>(&h), sizeof h, 0},
                        {reinterpret_cast<std::uintptr_t>(bytes.data()), static_cast<std::uint32_t>(bytes.size()), 0}};
     ibv_send_wr w{};
@@ -320,24 +322,24 @@ class edge {
     if (!queue_.post(w, work::send, h.lane)) {
       return false;
     }
-    back.returned_credits = back.released;
+    back.returned_credits = back.released_count;
     return true;
   }
   void return_credit(std::uint32_t lane) noexcept {
     incoming_[lane].credit_pending =
-        !is_finished() && !post({.kind = head_kind::released, .lane = static_cast<std::uint8_t>(lane)}, {});
+        !is_finished() && !post({.kind = head_kind::credit, .lane = static_cast<std::uint8_t>(lane)}, {});
     credits_pending_ = credits_pending_ || incoming_[lane].credit_pending;
   }
 
   void accept_message(std::uint32_t slot, std::uint32_t length) noexcept {
     auto const h = read_at<message_head>(head_at(slot));
-    bool const carries = h.kind != head_kind::released;
+    bool const carries = h.kind != head_kind::credit;
     if (length < sizeof h || h.lane >= lane_count || !is_well_formed(h.kind, body_at(slot), length - sizeof h) ||
         (carries && incoming_[h.lane].count == slot_count)) {
       protocol_violated_ = true;
       return;
     }
-    protocol_violated_ = protocol_violated_ || !outgoing_[h.lane].take_released(h.released);
+    protocol_violated_ = protocol_violated_ || !outgoing_[h.lane].take_released(h.released_count);
     if (carries) {
       incoming_[h.lane].add({slot, static_cast<std::uint32_t>(length - sizeof h), false});
     } else {
@@ -353,21 +355,21 @@ class edge {
       protocol_violated_ = true;
       return;
     }
-    protocol_violated_ = protocol_violated_ || !outgoing_[n.lane].take_released(n.released);
+    protocol_violated_ = protocol_violated_ || !outgoing_[n.lane].take_released(n.released_count);
     incoming_[n.lane].add({slot, 0, true});
   }
   /// Reports that an arrived message is not the expected one. Returns an empty chunk until the peer's call is known.
   chunk report_mismatch(flow s, receive_request const& w, std::uint32_t peer_check, std::size_t bytes,
-                        std::uint32_t check, call const& own_call) {
+                        std::uint32_t check, call const& local_call) {
     if (s.lane == transfer_lane) {
       throw messages_differ(self_, peer_);
     }
     if (peer_check == check) {
-      throw calls_differ(self_, message({peer_calls::text(own_call, s), ", with a message of ", w.bytes, " bytes"}),
-                         peer_, message({peer_calls::text(own_call, s), ", with one of ", bytes}));
+      throw calls_differ(self_, message({peer_calls::text(local_call, s), ", with a message of ", w.bytes, " bytes"}),
+                         peer_, message({peer_calls::text(local_call, s), ", with one of ", bytes}));
     }
     if (is_finished() || calls_.has_answer(queue_, s.lane)) {
-      throw calls_differ(self_, peer_calls::text(own_call, s), peer_, calls_.describe(s.lane, peer_check));
+      throw calls_differ(self_, peer_calls::text(local_call, s), peer_, calls_.describe(s.lane, peer_check));
     }
     return {};
   }

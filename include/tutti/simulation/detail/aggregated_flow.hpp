@@ -43,9 +43,9 @@ class worker_marks {
 
 /// State of one flow at a simulated aggregator: workers arrive, contributions reach it, results leave to workers that
 /// want them.
-struct helped_flow {
-  helped_flow(simulated_world& owner, helped_flow_key const& flow_key, aggregation_part const& part,
-              simulated_opening first_opening)
+struct aggregated_flow {
+  aggregated_flow(simulated_world& owner, helped_flow_key const& flow_key, aggregation_part const& part,
+                  simulated_opening first_opening)
       : world(&owner),
         key(flow_key),
         opening(first_opening),

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <tutti/extend/message.hpp>
-#include <tutti/in_network/detail/multicast/cut.hpp>
-#include <tutti/in_network/detail/multicast/early.hpp>
+#include <tutti/in_network/detail/multicast/early_packets.hpp>
 #include <tutti/in_network/detail/multicast/incoming.hpp>
 #include <tutti/in_network/detail/multicast/outgoing.hpp>
+#include <tutti/in_network/detail/multicast/packetization.hpp>
 #include <tutti/in_network/detail/udp/packet.hpp>
 
 #include <cstdint>

@@ -20,10 +20,10 @@ class piece_pool {
         return last;
       }
     }
-    free_buffers_.reserve(++allocated_count_);  // `put` cannot fail
+    free_buffers_.reserve(++allocated_count_);  // `give_back` cannot fail
     return registered_memory(d, bytes);
   }
-  void put(registered_memory m) noexcept { free_buffers_.push_back(std::move(m)); }
+  void give_back(registered_memory m) noexcept { free_buffers_.push_back(std::move(m)); }
 
  private:
   std::vector<registered_memory> free_buffers_;
@@ -32,7 +32,7 @@ class piece_pool {
 
 /// A long message that is being read from the sender's memory: directly to its target if it is only moved, otherwise
 /// through a buffer; in pieces, several under way.
-class pull {
+class remote_reader {
  public:
   static constexpr std::size_t max_reads = 4;
 
@@ -93,7 +93,7 @@ class pull {
     if (active_) {
       target_lease_.reset();
       if (target_ == nullptr) {
-        pool.put(std::move(buffer_));
+        pool.give_back(std::move(buffer_));
       }
       active_ = false;
     }

@@ -60,5 +60,5 @@ struct directions {
 }  // namespace tutti::detail::tcp
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/tcp/address.ipp>
+#include <tutti/detail/tcp/endpoint_info.ipp>
 #endif
