@@ -29,8 +29,8 @@ enum class server_kind : std::uint8_t { no_server, device, stand_in };
 ///
 ///     result of all pieces before `front`    in flight: [front, sent_count)     not sent yet
 ///     ---------------------------------------|------------------------------------|-----------> count
-///     piece: none -> device (contribute) -> complete          (result)
-///                         -> stand-in    -> complete          (refused, or the device was given up)
+///     piece: no server -> device (contribute) -> complete     (result)
+///                              -> stand-in    -> complete     (refused, or the device was given up)
 class exchange {
  public:
   /// One packet's worth of a message.
