@@ -62,9 +62,9 @@ class fpga_nic : public detail::udp::with_aggregator<fpga_nic<Host, Network>, Ho
   /// Collective over the members of the rendezvous.
   /// @throws error(failure::join) if Host cannot be opened, no packet can be received, or there are more than 255 ranks
   template <rendezvous M>
-  explicit fpga_nic(M& meet, options const& o = {}) : base(meet, o) {
-    expects(std::has_single_bit(o.slot_count) && o.slot_count <= 1024,
-            "fpga_nic: slot_count must be a power of two up to 1024, not ", o.slot_count);
+  explicit fpga_nic(M& meet, options const& settings = {}) : base(meet, settings) {
+    expects(std::has_single_bit(settings.slot_count) && settings.slot_count <= 1024,
+            "fpga_nic: slot_count must be a power of two up to 1024, not ", settings.slot_count);
     if (size() > detail::udp::max_workers) {
       throw error(failure::join, "fpga_nic: a device serves 255 ranks at most, and there are " +
                                      std::to_string(size()) + "; start fewer");
@@ -100,10 +100,10 @@ class fpga_nic : public detail::udp::with_aggregator<fpga_nic<Host, Network>, Ho
     }
     member_.emplace(network_.open(), network_.seal(),
                     detail::fpga_nic::job_terms{.nonce = detail::word_reader(nonce).number<std::uint32_t>(),
-                                                .slot_count = o.slot_count,
-                                                .lease = o.lease,
-                                                .silence = o.silence,
-                                                .stand_in_share = o.stand_in_share,
+                                                .slot_count = settings.slot_count,
+                                                .lease = settings.lease,
+                                                .silence = settings.silence,
+                                                .stand_in_share = settings.stand_in_share,
                                                 .racks = racks},
                     rank(), std::move(addresses), device_address);
     member_->join(now());
@@ -191,37 +191,37 @@ class fpga_nic : public detail::udp::with_aggregator<fpga_nic<Host, Network>, Ho
   [[nodiscard]] static constexpr bool is_member() noexcept { return true; }
   [[nodiscard]] auto& lanes() noexcept { return member_->lanes(); }
   [[nodiscard]] send_result send_to_aggregator(flow s, std::span<std::byte const> bytes, std::size_t) {
-    auto& x = lanes().lane_at(s.lane);
-    expects(x.part().operation != network_operation::update || member_->weights().are_gradients(bytes),
+    auto& lane_exchange = lanes().lane_at(s.lane);
+    expects(lane_exchange.part().operation != network_operation::update || member_->weights().are_gradients(bytes),
             "fpga_nic: an update takes whole blocks of 256 gradients from the memory that set_gradients() was given, "
             "not these ",
             bytes.size(), " bytes");
-    x.set_source(bytes.data());
+    lane_exchange.set_source(bytes.data());
     lanes().push(s.lane, now());
-    bool const gets = x.part().workers[x.part().worker].receives;
-    return {true, bytes.size(), gets || x.is_complete() ? ticket{} : ticket{1}};
+    bool const gets = lane_exchange.part().workers[lane_exchange.part().worker].receives;
+    return {true, bytes.size(), gets || lane_exchange.is_complete() ? ticket{} : ticket{1}};
   }
   [[nodiscard]] bool is_sent_to_aggregator(flow s) {
-    auto& x = lanes().lane_at(s.lane);
-    if (!x.is_complete() && !host_.fault()) {
+    auto& lane_exchange = lanes().lane_at(s.lane);
+    if (!lane_exchange.is_complete() && !host_.fault()) {
       member_->advance(now());
     }
-    return x.is_complete() || host_.fault();
+    return lane_exchange.is_complete() || host_.fault();
   }
-  [[nodiscard]] chunk view_result(flow s, receive_request const& w) {
-    auto& x = lanes().lane_at(s.lane);
-    if (x.part().bytes == 0) {
+  [[nodiscard]] chunk view_result(flow s, receive_request const& request) {
+    auto& lane_exchange = lanes().lane_at(s.lane);
+    if (lane_exchange.part().bytes == 0) {
       return base::empty_chunk();
     }
-    if (x.target() == nullptr) {
-      x.set_target(place_for(s, x, w));
+    if (lane_exchange.target() == nullptr) {
+      lane_exchange.set_target(place_for(s, lane_exchange, request));
       lanes().push(s.lane, now());
     }
-    chunk c = x.view(w.granule);
+    chunk c = lane_exchange.view(request.granule);
     if (!c) {
       member_->advance(now());
       this->expect_agreement(s, lanes().differing_rank(s.lane));
-      c = x.view(w.granule);
+      c = lane_exchange.view(request.granule);
     }
     return c;
   }
@@ -290,8 +290,8 @@ class fpga_nic : public detail::udp::with_aggregator<fpga_nic<Host, Network>, Ho
   /// have equal workers.
   void expect_same_workers(aggregation_part const& part) {
     std::uint64_t set_hash = 0;  // a sum, so the order of the set does not matter
-    for (aggregation_worker const& w : part.workers) {
-      std::uint64_t const x = (std::uint64_t{w.rank} + 1) * 0x9e3779b97f4a7c15U;
+    for (aggregation_worker const& worker : part.workers) {
+      std::uint64_t const x = (std::uint64_t{worker.rank} + 1) * 0x9e3779b97f4a7c15U;
       set_hash += (x ^ x >> 29) * 0xbf58476d1ce4e5b9U;
     }
     if (workers_ == 0) {
@@ -304,13 +304,14 @@ class fpga_nic : public detail::udp::with_aggregator<fpga_nic<Host, Network>, Ho
   }
 
   /// Place of the whole result; a result that is combined on arrival goes to a buffer.
-  [[nodiscard]] std::byte* place_for(flow s, detail::fpga_nic::exchange const& x, receive_request const& w) {
-    if (w.place != nullptr) {
-      return w.place - x.consumed_bytes();
+  [[nodiscard]] std::byte* place_for(flow s, detail::fpga_nic::exchange const& lane_exchange,
+                                     receive_request const& request) {
+    if (request.place != nullptr) {
+      return request.place - lane_exchange.consumed_bytes();
     }
     auto& buffer = buffers_[s.lane];
-    if (buffer.size() < x.part().bytes) {
-      buffer.resize(x.part().bytes);
+    if (buffer.size() < lane_exchange.part().bytes) {
+      buffer.resize(lane_exchange.part().bytes);
     }
     return buffer.data();
   }

@@ -65,12 +65,13 @@ class udp_multicast
   /// @throws error(failure::join) if Host cannot be opened, no packet can be received, or the group's address is
   /// invalid
   template <rendezvous M>
-  explicit udp_multicast(M& meet, options const& o = {}) : base(meet, o) {
-    expects(o.window >= 4 && o.window <= 4096, "udp_multicast: window must be 4 to 4096 packets, not ", o.window);
+  explicit udp_multicast(M& meet, options const& settings = {}) : base(meet, settings) {
+    expects(settings.window >= 4 && settings.window <= 4096, "udp_multicast: window must be 4 to 4096 packets, not ",
+            settings.window);
     for (detail::fan_out& fan_out : fan_outs_) {
       fan_out.open(size());
     }
-    open(meet, o);
+    open(meet, settings);
   }
 
   /// The group's address, distributed by rank 0; empty if there is none, or if its packets do not reach all ranks.
@@ -148,21 +149,21 @@ class udp_multicast
     }
     return member_->is_complete(s.lane);  // a fault is no confirmation
   }
-  [[nodiscard]] chunk view_result(flow s, receive_request const& w) {
+  [[nodiscard]] chunk view_result(flow s, receive_request const& request) {
     if (fan_outs_[s.lane].bytes() == 0) {
       return base::empty_chunk();
     }
     if (!member_) {
-      return host_.view(fan_outs_[s.lane].root(), s, w);
+      return host_.view(fan_outs_[s.lane].root(), s, request);
     }
     if (!member_->has_target(s.lane)) {
-      member_->set_target(s.lane, w.place);
+      member_->set_target(s.lane, request.place);
     }
-    chunk c = member_->view(s.lane, w.granule);
+    chunk c = member_->view(s.lane, request.granule);
     if (!c) {
       member_->advance(now());
       this->expect_agreement(s, member_->differing_rank(s.lane));
-      c = member_->view(s.lane, w.granule);
+      c = member_->view(s.lane, request.granule);
     }
     return member_->has_all(s.lane) && !confirm(s) ? chunk{} : c;
   }
@@ -203,7 +204,7 @@ class udp_multicast
 
   /// Probes the group, and makes this rank a member if all ranks hear all.
   template <rendezvous M>
-  void open(M& meet, options const& o) {
+  void open(M& meet, options const& settings) {
     if (size() == 1) {
       return;
     }
@@ -213,9 +214,9 @@ class udp_multicast
     }
     std::uint32_t const nonce = detail::udp::draw_job();
     std::vector<std::string> const publications =
-        meet.exchange(detail::message({(std::min)(o.window, (std::max)(network_.room(), 4U)), " ", nonce, " ",
+        meet.exchange(detail::message({(std::min)(settings.window, (std::max)(network_.room(), 4U)), " ", nonce, " ",
                                        network_.card(), " ", network_.choose_group(nonce)}));
-    typename member_type::terms terms{.window = o.window};
+    typename member_type::terms terms{.window = settings.window};
     std::vector<std::string> cards;
     std::vector<typename network_type::port::address> addresses;
     for (std::string const& publication : publications) {
@@ -238,7 +239,7 @@ class udp_multicast
     }
     if (no_group_reason_.empty()) {
       member_.emplace(network_.open(), terms, rank(), std::move(addresses), network_.address_of(group_));
-      no_group_reason_ = probe_group(meet, o.probe_time);
+      no_group_reason_ = probe_group(meet, settings.probe_time);
     }
     if (!no_group_reason_.empty()) {
       member_.reset();

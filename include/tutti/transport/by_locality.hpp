@@ -50,12 +50,12 @@ class by_locality {
   /// Joins the world. Collective over the members of the rendezvous.
   /// @throws error(failure::join) if a transport cannot be opened on this host
   template <rendezvous M>
-  explicit by_locality(M& meet, options const& o = {})
-      : node_(node_of(meet, o)),
+  explicit by_locality(M& meet, options const& settings = {})
+      : node_(node_of(meet, settings)),
         hosts_(meet.exchange(node_)),
         ranks_within_host_(meet.size(), no_rank),
-        inter_host_(open_transport<InterHost>(meet, o.between_hosts)),
-        intra_host_(open_intra_host(meet, o)),
+        inter_host_(open_transport<InterHost>(meet, settings.between_hosts)),
+        intra_host_(open_intra_host(meet, settings)),
         bells_() {
     for (rank_type const r : hosts_.members(hosts_.host(meet.rank()))) {
       ranks_within_host_[r] = hosts_.local(r);
@@ -168,13 +168,13 @@ class by_locality {
     });
   }
   /// True if the buffer of the send with this ticket is free.
-  [[nodiscard]] bool is_released(rank_type peer, flow s, ticket k) {
-    return with_transport_of(peer, [&](auto& t, rank_type r) { return t.is_released(r, s, k); });
+  [[nodiscard]] bool is_released(rank_type peer, flow s, ticket release_ticket) {
+    return with_transport_of(peer, [&](auto& t, rank_type r) { return t.is_released(r, s, release_ticket); });
   }
   /// The next chunk of a peer's message, of whole granules, or nothing yet; throws error (mismatch) if calls differ.
-  [[nodiscard]] chunk view(rank_type peer, flow s, receive_request const& w) {
+  [[nodiscard]] chunk view(rank_type peer, flow s, receive_request const& request) {
     return sharing_faults(
-        [&] { return with_transport_of(peer, [&](auto& t, rank_type r) { return t.view(r, s, w); }); });
+        [&] { return with_transport_of(peer, [&](auto& t, rank_type r) { return t.view(r, s, request); }); });
   }
   /// Releases the chunk of `view`.
   void release(rank_type peer, flow s) {
@@ -297,13 +297,13 @@ class by_locality {
 
  private:
   template <class M>
-  static std::string node_of(M& meet, options const& o) {
+  static std::string node_of(M& meet, options const& settings) {
     std::string text;
     if constexpr (requires { meet.node(); }) {
       text = meet.node();
     }
-    if (text.empty() && o.ranks_per_host != 0) {
-      text = "host " + std::to_string(meet.rank() / o.ranks_per_host);
+    if (text.empty() && settings.ranks_per_host != 0) {
+      text = "host " + std::to_string(meet.rank() / settings.ranks_per_host);
     }
     if (text.empty()) {
       text = detail::node_identity();
@@ -315,9 +315,9 @@ class by_locality {
   }
 
   template <class M>
-  detail::owned<IntraHost> open_intra_host(M& meet, options const& o) {
+  detail::owned<IntraHost> open_intra_host(M& meet, options const& settings) {
     detail::near_rendezvous<M> host_meeting(meet, hosts_);
-    return detail::owned<IntraHost>(new IntraHost(open_transport<IntraHost>(host_meeting, o.within_host)));
+    return detail::owned<IntraHost>(new IntraHost(open_transport<IntraHost>(host_meeting, settings.within_host)));
   }
 
   template <class F>

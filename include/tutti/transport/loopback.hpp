@@ -82,15 +82,15 @@ class loopback {
   /// The place where the result of lent bytes in `view` may be made at once; null if there is none.
   [[nodiscard]] std::byte* result_place(rank_type peer, flow s) noexcept { return endpoint_.result_place(peer, s); }
   /// True if the buffer of the send with this ticket is free.
-  [[nodiscard]] bool is_released(rank_type peer, flow s, ticket k) noexcept {
-    return endpoint_.is_released(peer, s, k);
+  [[nodiscard]] bool is_released(rank_type peer, flow s, ticket release_ticket) noexcept {
+    return endpoint_.is_released(peer, s, release_ticket);
   }
 
   /// The next chunk of a peer's message, of whole granules, or nothing yet; throws error (mismatch) if calls differ.
-  chunk view(rank_type peer, flow s, receive_request const& w) {
-    if (w.granule > outbox_.chunk_bytes()) [[unlikely]] {
+  chunk view(rank_type peer, flow s, receive_request const& request) {
+    if (request.granule > outbox_.chunk_bytes()) [[unlikely]] {
       return elements_.view(
-          peer, s.lane, w.granule, [&] { return endpoint_.view(peer, s); }, [&] { endpoint_.release(peer, s); });
+          peer, s.lane, request.granule, [&] { return endpoint_.view(peer, s); }, [&] { endpoint_.release(peer, s); });
     }
     return endpoint_.view(peer, s);
   }

@@ -42,8 +42,8 @@ class basic_shared_memory {
   /// @throws error(failure::join) on every rank if one cannot map the memory, or there is not enough memory; and the
   /// errors of the rendezvous
   template <rendezvous M>
-  explicit basic_shared_memory(M& meet, options const& o = {})
-      : world_(meet, o),
+  explicit basic_shared_memory(M& meet, options const& settings = {})
+      : world_(meet, settings),
         endpoint_(world_.mail(), meet, world_.places(), world_.bells(), world_.barrier()),
         outbox_(endpoint_, world_.chunks(meet.rank())),
         attached_messages_(meet.size()),
@@ -104,20 +104,20 @@ class basic_shared_memory {
   /// The place where the result of lent bytes in `view` may be made at once; null if there is none.
   [[nodiscard]] std::byte* result_place(rank_type peer, flow s) noexcept { return endpoint_.result_place(peer, s); }
   /// True if the buffer of the send with this ticket is free.
-  [[nodiscard]] bool is_released(rank_type peer, flow s, ticket k) noexcept {
-    return endpoint_.is_released(peer, s, k);
+  [[nodiscard]] bool is_released(rank_type peer, flow s, ticket release_ticket) noexcept {
+    return endpoint_.is_released(peer, s, release_ticket);
   }
 
   /// The memory of tutti::allocator, which peers read without a copy.
   [[nodiscard]] intrusive_pointer<memory_source> memory() const noexcept { return world_.arena(); }
 
   /// The next chunk of a peer's message, of whole granules, or nothing yet; throws error (mismatch) if calls differ.
-  chunk view(rank_type peer, flow s, receive_request const& w) {
-    if (w.granule > outbox_.chunk_bytes()) [[unlikely]] {
+  chunk view(rank_type peer, flow s, receive_request const& request) {
+    if (request.granule > outbox_.chunk_bytes()) [[unlikely]] {
       return elements_.view(
-          peer, s.lane, w.granule, [&] { return next(peer, s, w); }, [&] { release_message(peer, s); });
+          peer, s.lane, request.granule, [&] { return next(peer, s, request); }, [&] { release_message(peer, s); });
     }
-    return next(peer, s, w);
+    return next(peer, s, request);
   }
   /// Releases the chunk of `view`.
   void release(rank_type peer, flow s) noexcept {
@@ -184,14 +184,14 @@ class basic_shared_memory {
   /// The world, whose memory its splits share.
   [[nodiscard]] detail::shared_world<Doorbells> const& world() const noexcept { return world_; }
   /// The next chunk of a message, from shared or from private memory.
-  chunk next(rank_type peer, flow s, receive_request const& w) {
+  chunk next(rank_type peer, flow s, receive_request const& request) {
     chunk const c = endpoint_.view(peer, s);
     if (c.bytes <= detail::mailbox::max_inline ||
         !detail::shared_places::is_private(endpoint_.message_place(peer, s))) {
       return c;
     }
     if (!reader_.requests_parts(peer, s.lane)) [[likely]] {
-      if (chunk const part = reader_.view(peer, s.lane, reinterpret_cast<std::uintptr_t>(c.data), c.bytes, w)) {
+      if (chunk const part = reader_.view(peer, s.lane, reinterpret_cast<std::uintptr_t>(c.data), c.bytes, request)) {
         return part;
       }
       if (!is_alive(peer)) {
@@ -203,7 +203,8 @@ class basic_shared_memory {
     return reader_.view_copy(
         peer, s.lane, c.bytes,
         [&](std::size_t bytes) {
-          return outbox_.send_size(bytes < w.bytes ? bytes : w.bytes, outbox_.chunk_bytes(), w.granule);
+          return outbox_.send_size(bytes < request.bytes ? bytes : request.bytes, outbox_.chunk_bytes(),
+                                   request.granule);
         },
         [&](std::size_t begin, std::size_t bytes) {
           endpoint_.request_part(peer, s, {static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(bytes)});

@@ -38,9 +38,10 @@ class tcp {
   /// @throws error (failure::join) if there is no such interface, the rendezvous fails, or a rank listens at an
   /// address that others cannot reach
   template <locates_hosts M>
-  explicit tcp(M& meet, options const& o = {}) : mesh_(o, detail::tcp::own_address(meet, o), meet.rank(), meet.size()) {
+  explicit tcp(M& meet, options const& settings = {})
+      : mesh_(settings, detail::tcp::own_address(meet, settings), meet.rank(), meet.size()) {
     std::vector<std::string> const endpoints =
-        meet.exchange(detail::tcp::endpoint_info::local(mesh_.listening_address(), o).text());
+        meet.exchange(detail::tcp::endpoint_info::local(mesh_.listening_address(), settings).text());
     mesh_.meet(detail::tcp::directions_of(endpoints, mesh_.listening_address()));
   }
 
@@ -75,14 +76,14 @@ class tcp {
 
   /// The next chunk of a peer's message, of whole granules, or nothing yet.
   /// @throws error (failure::mismatch) that shows both calls
-  [[nodiscard]] chunk view(rank_type peer, flow s, receive_request const& w) {
+  [[nodiscard]] chunk view(rank_type peer, flow s, receive_request const& request) {
     detail::tcp::connection* const link = fault() ? nullptr : mesh_.reach(peer);
     if (link == nullptr) {
       return {};
     }
     chunk c;
     try {
-      c = link->view(s, w, mesh_.calls[s.lane].description);
+      c = link->view(s, request, mesh_.calls[s.lane].description);
     } catch (error const&) {
       mesh_.revoke({failure::mismatch, peer, rank()});
       throw;

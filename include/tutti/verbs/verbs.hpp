@@ -41,9 +41,10 @@ class verbs {
   /// @throws error (failure::join) on every rank if one has no device, or may not lock its memory; also the errors of
   /// the rendezvous
   template <locates_hosts M>
-  explicit verbs(M& meet, options const& o = {}) {
-    expects(o.timeout >= 1 && o.timeout <= 31, "verbs_options::timeout must be 1 to 31, not ", int{o.timeout});
-    expects(o.piece != 0, "verbs_options::piece must be 1 byte or more, not 0");
+  explicit verbs(M& meet, options const& settings = {}) {
+    expects(settings.timeout >= 1 && settings.timeout <= 31, "verbs_options::timeout must be 1 to 31, not ",
+            int{settings.timeout});
+    expects(settings.piece != 0, "verbs_options::piece must be 1 byte or more, not 0");
     std::string host;
     if constexpr (!on_one_host<M>) {
       host = meet.local_host();
@@ -51,7 +52,7 @@ class verbs {
     std::string local_info;
     try {
       connections_ = detail::owned<detail::verbs::connections>(
-          new detail::verbs::connections(o, detail::tcp::own_address(meet, {}), host, meet.rank(), meet.size()));
+          new detail::verbs::connections(settings, detail::tcp::own_address(meet, {}), host, meet.rank(), meet.size()));
       local_info = connections_->text();
     } catch (error const& e) {
       local_info = detail::verbs::endpoint_info::refusal(e.what());
@@ -95,33 +96,36 @@ class verbs {
 
   /// Offers a message, or the rest of one, and returns how many bytes were accepted; never waits.
   [[nodiscard]] send_result send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t) {
-    return submit(peer, s,
-                  [&](detail::verbs::connection& e) { return e.send(s, connections_->current_check(s), bytes); });
+    return submit(peer, s, [&](detail::verbs::connection& peer_connection) {
+      return peer_connection.send(s, connections_->current_check(s), bytes);
+    });
   }
   /// Sends a long message, whose receiver may write its result to `back`.
   [[nodiscard]] send_result lend(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t,
                                  std::byte* back) {
-    return submit(peer, s, [&](detail::verbs::connection& e) {
-      return e.may_lend(bytes.size()) ? e.lend(s, connections_->current_check(s), bytes, back)
-                                      : e.send(s, connections_->current_check(s), bytes);
+    return submit(peer, s, [&](detail::verbs::connection& peer_connection) {
+      return peer_connection.may_lend(bytes.size())
+                 ? peer_connection.lend(s, connections_->current_check(s), bytes, back)
+                 : peer_connection.send(s, connections_->current_check(s), bytes);
     });
   }
   /// Sends the result of a message that the peer lent: to the peer's `back` if that is possible, otherwise like
   /// `send`.
   [[nodiscard]] send_result give_back(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t) {
-    return submit(peer, s, [&](detail::verbs::connection& e) {
-      return e.has_loan(s, bytes.size()) ? e.give_back(s, bytes) : e.send(s, connections_->current_check(s), bytes);
+    return submit(peer, s, [&](detail::verbs::connection& peer_connection) {
+      return peer_connection.has_loan(s, bytes.size()) ? peer_connection.give_back(s, bytes)
+                                                       : peer_connection.send(s, connections_->current_check(s), bytes);
     });
   }
   /// Returns null: only the device accesses a peer's memory.
   [[nodiscard]] std::byte* result_place(rank_type, flow) const noexcept { return nullptr; }
   /// True if the buffer sent under this ticket is free.
   /// @throws error (failure::peer_lost) with the state of the failed connection; send and view throw it, too
-  [[nodiscard]] bool is_released(rank_type peer, flow s, ticket k) {
-    detail::verbs::connection const& e = connections_->connection_to(peer);
-    if (!e.is_released(s.lane, k)) {
+  [[nodiscard]] bool is_released(rank_type peer, flow s, ticket release_ticket) {
+    detail::verbs::connection const& peer_connection = connections_->connection_to(peer);
+    if (!peer_connection.is_released(s.lane, release_ticket)) {
       connections_->poll();
-      if (!e.is_released(s.lane, k)) {
+      if (!peer_connection.is_released(s.lane, release_ticket)) {
         connections_->check_peer(peer);
         return false;
       }
@@ -131,16 +135,16 @@ class verbs {
 
   /// Returns the next chunk of a peer's message, or an empty one if nothing has arrived.
   /// @throws error (failure::mismatch) that shows both calls
-  [[nodiscard]] chunk view(rank_type peer, flow s, receive_request const& w) {
-    detail::verbs::connection* const e = connections_->reach(peer);
-    if (e == nullptr) {
+  [[nodiscard]] chunk view(rank_type peer, flow s, receive_request const& request) {
+    detail::verbs::connection* const peer_connection = connections_->reach(peer);
+    if (peer_connection == nullptr) {
       return {};
     }
-    chunk c = next(*e, peer, s, w);
+    chunk c = next(*peer_connection, peer, s, request);
     if (!c && !fault()) {
       connections_->poll();
-      c = next(*e, peer, s, w);
-      if (!c && (e->queue().is_broken() || !e->has_message(s.lane))) {
+      c = next(*peer_connection, peer, s, request);
+      if (!c && (peer_connection->queue().is_broken() || !peer_connection->has_message(s.lane))) {
         connections_->check_peer(peer);
       }
     }
@@ -210,16 +214,16 @@ class verbs {
   }
   template <class F>
   [[nodiscard]] send_result submit(rank_type peer, flow s, F const& f) {
-    detail::verbs::connection* const e = connections_->reach(peer);
-    if (e != nullptr && !e->has_room(s.lane)) {
+    detail::verbs::connection* const peer_connection = connections_->reach(peer);
+    if (peer_connection != nullptr && !peer_connection->has_room(s.lane)) {
       connections_->poll();
     }
-    if (e == nullptr || fault()) {
+    if (peer_connection == nullptr || fault()) {
       return {};
     }
     send_result result;
     try {
-      result = f(*e);
+      result = f(*peer_connection);
     } catch (error const&) {
       connections_->revoke({failure::cancelled, rank(), rank()});
       throw;
@@ -230,12 +234,14 @@ class verbs {
     }
     return result;
   }
-  [[nodiscard]] chunk next(detail::verbs::connection& e, rank_type peer, flow s, receive_request const& w) {
-    if (fault() || !e.has_message(s.lane)) {
+  [[nodiscard]] chunk next(detail::verbs::connection& peer_connection, rank_type peer, flow s,
+                           receive_request const& request) {
+    if (fault() || !peer_connection.has_message(s.lane)) {
       return {};
     }
     try {
-      return e.view(s, w, connections_->current_check(s), connections_->call_of(s), connections_->pool());
+      return peer_connection.view(s, request, connections_->current_check(s), connections_->call_of(s),
+                                  connections_->pool());
     } catch (error const& failure_error) {
       connections_->revoke(failure_error.kind() == failure::mismatch
                                ? tutti::fault{failure::mismatch, peer, rank()}

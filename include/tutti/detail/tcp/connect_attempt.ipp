@@ -11,9 +11,9 @@
 
 namespace tutti::inline v0_1_0::detail::tcp {
 
-TUTTI_DECL connect_attempt::connect_attempt(waiter& w, address const& peer_address, hello const& own_hello,
+TUTTI_DECL connect_attempt::connect_attempt(waiter& event_waiter, address const& peer_address, hello const& own_hello,
                                             tcp_options const& options, duration refusal_limit)
-    : waiter_(w),
+    : waiter_(event_waiter),
       peer_address_(peer_address),
       hello_(own_hello),
       connect_limit_(options.connect),

@@ -43,7 +43,7 @@ class connector final : private listener::visitor {
     ~observer() = default;
   };
 
-  connector(tcp_options const& options, address const& at, rank_type rank, rank_type size, waiter& w,
+  connector(tcp_options const& options, address const& at, rank_type rank, rank_type size, waiter& event_waiter,
             observer& watcher);
   connector(connector const&) = delete;
   connector& operator=(connector const&) = delete;

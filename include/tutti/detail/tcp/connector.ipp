@@ -11,12 +11,12 @@
 namespace tutti::inline v0_1_0::detail::tcp {
 
 TUTTI_DECL connector::connector(tcp_options const& options, address const& at, rank_type rank, rank_type size,
-                                waiter& w, observer& watcher)
+                                waiter& event_waiter, observer& watcher)
     : options_(options),
       rank_(rank),
-      waiter_(w),
+      waiter_(event_waiter),
       observer_(watcher),
-      listener_(at, w, options.handshake),
+      listener_(at, event_waiter, options.handshake),
       attempts_(size) {
   size_buffers(listener_.fd(), options);
 }

@@ -21,8 +21,9 @@ TUTTI_DECL address listening_address(std::string const& host) {
   return listening;
 }
 
-TUTTI_DECL endpoint_info endpoint_info::local(address const& listening, tcp_options const& o) {
-  return {listening, o.world != world_id{} ? o.world : world_id{draw_number(), draw_number()}, node_identity()};
+TUTTI_DECL endpoint_info endpoint_info::local(address const& listening, tcp_options const& options) {
+  return {listening, options.world != world_id{} ? options.world : world_id{draw_number(), draw_number()},
+          node_identity()};
 }
 
 TUTTI_DECL std::string endpoint_info::text() const {

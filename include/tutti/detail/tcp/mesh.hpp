@@ -23,8 +23,8 @@ namespace tutti::inline v0_1_0::detail::tcp {
 /// and a hello on a broadcast connection to ranks without one. Each receiver forwards it to its own peers.
 class mesh final : private connector::observer {
  public:
-  mesh(tcp_options const& o, address const& at, rank_type rank, rank_type size)
-      : options_(with_finite_times(o)),
+  mesh(tcp_options const& options, address const& at, rank_type rank, rank_type size)
+      : options_(with_finite_times(options)),
         rank_(rank),
         connector_(options_, at, rank, size, waiter_, *this),
         connections_(size) {}

@@ -25,11 +25,11 @@ namespace tutti::inline v0_1_0::detail::verbs {
 /// that its peer has died. Neighbours in a ring of all ranks connect at the start, so every death is detected.
 class connections {
  public:
-  connections(verbs_options const& o, net::address const& socket, std::string const& host, rank_type rank,
+  connections(verbs_options const& options, net::address const& socket, std::string const& host, rank_type rank,
               rank_type size)
-      : options_(o),
+      : options_(options),
         rank_(rank),
-        device_(open_device(o, host)),
+        device_(open_device(options, host)),
         registrar_(device_),
         calls_memory_(device_, reinterpret_cast<std::byte const*>(calls_.get()), lane_count * sizeof(call_board),
                       access::remote_read),
@@ -49,16 +49,16 @@ class connections {
 
   /// The endpoint information to publish.
   [[nodiscard]] std::string text() const {
-    endpoint_info c;
-    c.address = device_.address;
-    c.lid = device_.port.lid;
-    c.mtu = static_cast<std::uint32_t>(device_.port.active_mtu);
-    c.max_message = device_.port.max_msg_sz;
-    c.max_reads = static_cast<std::uint32_t>((std::min)(device_.limits.max_qp_rd_atom, 255));
-    c.first_packet = first_packet_;
-    c.calls_address = reinterpret_cast<std::uintptr_t>(calls_.get());
-    c.calls_key = calls_memory_.remote_key();
-    return c.text() + '\n' + tcp::endpoint_info::local(mesh_.listening_address(), {}).text();
+    endpoint_info info;
+    info.address = device_.address;
+    info.lid = device_.port.lid;
+    info.mtu = static_cast<std::uint32_t>(device_.port.active_mtu);
+    info.max_message = device_.port.max_msg_sz;
+    info.max_reads = static_cast<std::uint32_t>((std::min)(device_.limits.max_qp_rd_atom, 255));
+    info.first_packet = first_packet_;
+    info.calls_address = reinterpret_cast<std::uintptr_t>(calls_.get());
+    info.calls_key = calls_memory_.remote_key();
+    return info.text() + '\n' + tcp::endpoint_info::local(mesh_.listening_address(), {}).text();
   }
   /// Connects to the neighbours in the ring of all ranks.
   /// @throws error(failure::join) that names a neighbour which does not answer
@@ -91,16 +91,16 @@ class connections {
   /// The connection to a peer; null while it is being made.
   /// @throws error(failure::join) if the system refuses resources
   [[nodiscard]] connection* reach(rank_type peer) {
-    connection* const e = connections_[peer].get();
-    return e != nullptr && e->is_ready() ? e : connect(peer);
+    connection* const peer_connection = connections_[peer].get();
+    return peer_connection != nullptr && peer_connection->is_ready() ? peer_connection : connect(peer);
   }
   /// The connection to a peer. @pre `reach` has returned it
   [[nodiscard]] connection& connection_to(rank_type peer) noexcept { return *connections_[peer]; }
 
   void begin(flow s, call const& call_info) noexcept {
-    open_flow& c = open_flows_[s.lane];
-    c.check = s.lane == transfer_lane ? s.number : check_of(call_info, s.number);
-    calls_[s.lane].records[c.open_count++ % call_board::record_count].write(call_info, s.number);
+    open_flow& open = open_flows_[s.lane];
+    open.check = s.lane == transfer_lane ? s.number : check_of(call_info, s.number);
+    calls_[s.lane].records[open.open_count++ % call_board::record_count].write(call_info, s.number);
     mesh_.calls[s.lane] = {true, s.number, call_info};
   }
   [[nodiscard]] std::uint32_t current_check(flow s) const noexcept {
@@ -122,11 +122,11 @@ class connections {
     bool const probe_due = steady_now() - last_probe_ >= probe_interval;
     last_probe_ = probe_due ? steady_now() : last_probe_;
     for (std::size_t i = 0; i < peers_.size() && !fault(); ++i) {
-      connection& e = *connections_[peers_[i]];
-      if (e.queue().is_broken() && !e.peer_has_left()) {
+      connection& peer_connection = *connections_[peers_[i]];
+      if (peer_connection.queue().is_broken() && !peer_connection.peer_has_left()) {
         mesh_.lose(peers_[i]);
-      } else if (probe_due && e.is_ready() && !e.peer_has_left()) {
-        e.queue().probe();
+      } else if (probe_due && peer_connection.is_ready() && !peer_connection.peer_has_left()) {
+        peer_connection.queue().probe();
       }
     }
     if (refusal_) {
@@ -159,15 +159,16 @@ class connections {
   /// @throws error that describes the failure, if this rank is the one that found it
   void check_peer(rank_type peer) {
     throw_if_refused();
-    connection const* const e = connections_[peer].get();
-    if (e == nullptr || !e->is_finished() || fault()) [[likely]] {
+    connection const* const peer_connection = connections_[peer].get();
+    if (peer_connection == nullptr || !peer_connection->is_finished() || fault()) [[likely]] {
       return;
     }
     poll_mesh();
-    bool const has_failed = e->queue().is_broken() && !e->peer_has_left() && !mesh_.has_left(peer);
+    bool const has_failed =
+        peer_connection->queue().is_broken() && !peer_connection->peer_has_left() && !mesh_.has_left(peer);
     mesh_.lose(peer);
     if (has_failed && fault() == tutti::fault{failure::peer_lost, peer, rank_}) {
-      throw error(failure::peer_lost, e->queue().failure_text()).set_ranks(rank_, {peer});
+      throw error(failure::peer_lost, peer_connection->queue().failure_text()).set_ranks(rank_, {peer});
     }
   }
 
@@ -194,16 +195,16 @@ class connections {
 
   void take_completions() {
     bool newly_broken = false;
-    completions_.drain([&](ibv_wc const& c) {
-      work_id const id = work_id::unpack(c.wr_id);
-      connection& e = *connections_[id.peer];
-      bool const was_broken = e.queue().is_broken();
-      e.complete(id, c);
-      if (e.has_violated_protocol()) [[unlikely]] {
+    completions_.drain([&](ibv_wc const& completion) {
+      work_id const id = work_id::unpack(completion.wr_id);
+      connection& peer_connection = *connections_[id.peer];
+      bool const was_broken = peer_connection.queue().is_broken();
+      peer_connection.complete(id, completion);
+      if (peer_connection.has_violated_protocol()) [[unlikely]] {
         revoke({failure::protocol, id.peer, rank_});
       }
-      newly_broken = newly_broken || e.queue().is_broken() != was_broken;
-      credits_pending_ = credits_pending_ || e.has_pending_credits();
+      newly_broken = newly_broken || peer_connection.queue().is_broken() != was_broken;
+      credits_pending_ = credits_pending_ || peer_connection.has_pending_credits();
     });
     if (credits_pending_) [[unlikely]] {
       credits_pending_ = false;
@@ -272,9 +273,10 @@ class connections {
       } catch (error& e) {
         refusal_ = e.set_ranks(rank_, {rank_});
       }
-      if (connection* const e = connections_[r].get()) {
-        send_note(*e, r, c);
-        expects_control_ = expects_control_ || (!e->is_ready() && !e->peer_has_left() && !c.is_closed);
+      if (connection* const peer_connection = connections_[r].get()) {
+        send_note(*peer_connection, r, c);
+        expects_control_ =
+            expects_control_ || (!peer_connection->is_ready() && !peer_connection->peer_has_left() && !c.is_closed);
       }
     }
   }
@@ -290,11 +292,11 @@ class connections {
       connections_[peer]->receive_note(n, infos_[rank_], infos_[peer], options_);
     }
   }
-  void send_note(connection& e, rank_type peer, tcp::connection& c) {
-    connection_note const n = e.note();
-    if (e.has_pending_note() && !is_stopped_ &&
+  void send_note(connection& peer_connection, rank_type peer, tcp::connection& c) {
+    connection_note const n = peer_connection.note();
+    if (peer_connection.has_pending_note() && !is_stopped_ &&
         c.send(note_flow, std::as_bytes(std::span(&n, 1)), sizeof n, {}).is_accepted) {
-      e.mark_note_sent();
+      peer_connection.mark_note_sent();
       mesh_.watch(peer);
     }
   }

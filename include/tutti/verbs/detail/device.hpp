@@ -52,7 +52,7 @@ struct device_choice {
   int port = 0;  ///< 0: any port
   int index = verbs_options::any_gid;
 
-  explicit device_choice(verbs_options const& o) : device(o.device), index(o.gid_index) {
+  explicit device_choice(verbs_options const& options) : device(options.device), index(options.gid_index) {
     if (char const* const device_setting = std::getenv("TUTTI_VERBS_DEVICE");
         device.empty() && device_setting != nullptr) {
       device = device_setting;
@@ -152,12 +152,12 @@ inline void keep_mappings_from_children() noexcept {
 }
 
 /// @throws error(failure::join) if no device fits, or several do
-[[nodiscard]] inline device open_device(verbs_options const& o, std::string const& host) {
+[[nodiscard]] inline device open_device(verbs_options const& options, std::string const& host) {
   standard_numbers const reserved_numbers;
   if (ibv_is_fork_initialized() == IBV_FORK_DISABLED) {  // the kernel does not copy registered memory at a fork
     ibv_fork_init();
   }
-  device_choice const choice(o);
+  device_choice const choice(options);
   ibv_gid const host_gid = gid_of(host);
   int count = 0;
   ibv_device** const list = ibv_get_device_list(&count);

@@ -77,7 +77,7 @@ struct incoming {
 
   [[nodiscard]] arrival const& oldest() const noexcept { return slot[first % slot_count]; }
   /// @pre count != slot_count
-  void add(arrival const& a) noexcept { slot[(first + count++) % slot_count] = a; }
+  void add(arrival const& message) noexcept { slot[(first + count++) % slot_count] = message; }
 };
 
 }  // namespace tutti::detail::verbs

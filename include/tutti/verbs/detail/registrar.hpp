@@ -18,7 +18,7 @@ using lease = std::shared_ptr<registration const>;
 /// move while the source is referenced here. Other memory is registered for each message.
 class registrar {
  public:
-  explicit registrar(device const& d) noexcept : device_(&d) {}
+  explicit registrar(device const& rdma_device) noexcept : device_(&rdma_device) {}
   registrar(registrar const&) = delete;
   registrar& operator=(registrar const&) = delete;
 

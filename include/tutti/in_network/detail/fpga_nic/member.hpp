@@ -29,10 +29,10 @@ class member {
   using address = typename Port::address;
 
   /// @param addresses the addresses of the members, in rank order
-  member(Port& port, seal const& s, job_terms const& terms, rank_type me, std::vector<address> addresses,
+  member(Port& port, seal const& packet_seal, job_terms const& terms, rank_type me, std::vector<address> addresses,
          std::optional<address> device)
       : port_(port),
-        seal_(s),
+        seal_(packet_seal),
         terms_(terms),
         servers_(port, terms_, me, addresses, device),
         presence_query_(port, terms.nonce, addresses),
@@ -45,7 +45,7 @@ class member {
         racks.push_back(static_cast<std::uint8_t>(terms_.racks.host(r)));
       }
       stand_in_.emplace(static_cast<std::uint16_t>(terms.slot_count * collective_lanes), std::move(addresses),
-                        std::move(racks), s);
+                        std::move(racks), packet_seal);
     }
   }
   member(member const&) = delete;

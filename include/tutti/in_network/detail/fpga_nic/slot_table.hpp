@@ -63,15 +63,15 @@ class slot_table {
     update_terms const terms = has_terms(h) ? read_update_terms(payload) : update_terms{};
     std::span<std::byte const> const elements =
         payload.first(payload.size() - (has_terms(h) ? update_terms::bytes : 0));
-    if (verdict const v = admits(member, h); v.result != outcome::store) {
-      return v;
+    if (verdict const decision = admits(member, h); decision.result != outcome::store) {
+      return decision;
     }
     std::size_t const i = index(h);
     aggregate& a = aggregates_[i];
     if (a.has_sequence(h.sequence)) {
-      if (verdict const v = agrees(a, member, h, elements.size(), terms);
-          v.result == outcome::mismatch || a.progress == aggregate::state::complete) {
-        return v;
+      if (verdict const decision = agrees(a, member, h, elements.size(), terms);
+          decision.result == outcome::mismatch || a.progress == aggregate::state::complete) {
+        return decision;
       }
     }
     if (has_terms(h) && !may_update(a, h, terms)) {
@@ -92,15 +92,15 @@ class slot_table {
 
   /// Handles a `supply` of a member: the result. Workers that have contributed and have not been answered get it.
   [[nodiscard]] verdict supply(std::uint8_t member, header const& h, std::span<std::byte const> result) noexcept {
-    if (verdict const v = admits(member, h); v.result != outcome::store) {
-      return v;
+    if (verdict const decision = admits(member, h); decision.result != outcome::store) {
+      return decision;
     }
     std::size_t const i = index(h);
     aggregate& a = aggregates_[i];
     if (a.has_sequence(h.sequence)) {
-      if (verdict const v = same_call(a, h);
-          v.result == outcome::mismatch || a.progress == aggregate::state::complete) {
-        return v;
+      if (verdict const decision = same_call(a, h);
+          decision.result == outcome::mismatch || a.progress == aggregate::state::complete) {
+        return decision;
       }
     } else {
       begin(a, h);
@@ -235,12 +235,12 @@ class slot_table {
   /// Compares a contribution with the version: call, sender, terms and length.
   [[nodiscard]] static verdict agrees(aggregate const& a, std::uint8_t member, header const& h, std::size_t length,
                                       update_terms const& terms) noexcept {
-    verdict const v = same_call(a, h);
-    if (v.result == outcome::mismatch) {
-      return v;
+    verdict const decision = same_call(a, h);
+    if (decision.result == outcome::mismatch) {
+      return decision;
     }
     if (a.contributors.has(h.worker)) {
-      return a.member[h.worker] == member ? v : verdict{outcome::mismatch, h.worker};
+      return a.member[h.worker] == member ? decision : verdict{outcome::mismatch, h.worker};
     }
     if (a.count != 0 && a.terms != terms) {
       return {outcome::mismatch, a.opener};
@@ -249,7 +249,7 @@ class slot_table {
     if (one_more && (a.operation == network_operation::copy || a.length != length)) {
       return {outcome::mismatch, static_cast<std::uint8_t>(a.element_contributors.next(0))};
     }
-    return v;
+    return decision;
   }
   /// True if the weights that a contribution to an update needs are here, or may still come.
   [[nodiscard]] bool may_update(aggregate const& a, header const& h, update_terms const& terms) const noexcept {

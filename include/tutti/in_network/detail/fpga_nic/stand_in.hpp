@@ -21,15 +21,15 @@ class stand_in {
  public:
   /// Memory for slots is allotted with the first join. `racks`: see slot_table.
   stand_in(std::uint16_t slot_count, std::vector<Address> members, std::vector<std::uint8_t> const& racks,
-           seal const& s)
-      : seal_(s),
+           seal const& packet_seal)
+      : seal_(packet_seal),
         switch_({.jobs = 1,
                  .members = static_cast<unsigned>(members.size()),
                  .slot_count = slot_count,
                  .memory = SIZE_MAX,
                  .awaits_weights = true,
                  .racks = rack_layout(racks)},
-                s),
+                packet_seal),
         members_(std::move(members)),
         has_left_(members_.size()),
         listed_sequences_(std::size_t{slot_count} * 2) {}

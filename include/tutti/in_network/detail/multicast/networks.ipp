@@ -25,12 +25,12 @@ inline net::address group_address(std::string const& text) {
   return net::resolve(group_endpoint.host, group_endpoint.port).front();
 }
 
-TUTTI_DECL udp_network::udp_network(std::string host, options const& o)
-    : options_(o),
+TUTTI_DECL udp_network::udp_network(std::string host, options const& settings)
+    : options_(settings),
       host_(std::move(host)),
       interface_(net::interface_address(host_)),
       link_(udp::interface_number(interface_)),
-      port_(interface_, o.socket) {}
+      port_(interface_, settings.socket) {}
 
 TUTTI_DECL std::string udp_network::card() const {
   return port_.local().for_family(interface_.family()).with_zone(0).text();  // interface indices differ between hosts
@@ -62,7 +62,8 @@ TUTTI_DECL std::string udp_network::join(std::string const& group, std::span<std
   net::address const group_endpoint = group_address(group);
   auto const host_in = [](std::string const& card) { return card.substr(0, card.rfind(':')); };
   std::string const own_host = host_in(card());
-  auto const ranks_here = std::ranges::count_if(cards, [&](std::string const& c) { return host_in(c) == own_host; });
+  auto const ranks_here =
+      std::ranges::count_if(cards, [&](std::string const& card_text) { return host_in(card_text) == own_host; });
   if (group_endpoint.family() != interface_.family()) {
     return "talks through " + interface_.host() + ", which is of another version of IP than " + group;
   }

@@ -36,8 +36,8 @@ class outgoing {
     source_ = nullptr;
     sent_count_ = 0;
     std::ranges::fill(fronts_, layout_.count());
-    for (aggregation_worker const& w : part.workers) {
-      fronts_[w.rank] = w.receives ? 0 : layout_.count();
+    for (aggregation_worker const& worker : part.workers) {
+      fronts_[worker.rank] = worker.receives ? 0 : layout_.count();
     }
     front_ = (std::ranges::min)(fronts_);
     std::ranges::fill(contacts_, time_point{});

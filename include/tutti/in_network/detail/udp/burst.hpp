@@ -38,8 +38,8 @@ class burst {
     return count_ == 0 || (count_ < max_packets && size <= segment_ && bytes_used_ == count_ * segment_);
   }
   /// @pre has_room() for the packet
-  void add(header const& h, std::span<std::byte const> payload, seal const& s) noexcept {
-    std::size_t const size = s.write(h, payload, bytes_.data() + bytes_used_);
+  void add(header const& h, std::span<std::byte const> payload, seal const& packet_seal) noexcept {
+    std::size_t const size = packet_seal.write(h, payload, bytes_.data() + bytes_used_);
     segment_ = count_ == 0 ? size : segment_;
     bytes_used_ += size;
     ++count_;
@@ -88,16 +88,16 @@ class burst {
   [[nodiscard]] bool send_whole(int fd) noexcept {
     iovec part{bytes_.data(), bytes_used_};
     alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(std::uint16_t))> control{};
-    msghdr m = message(part);
-    m.msg_control = control.data();
-    m.msg_controllen = control.size();
-    cmsghdr* const c = CMSG_FIRSTHDR(&m);
+    msghdr header_of_message = message(part);
+    header_of_message.msg_control = control.data();
+    header_of_message.msg_controllen = control.size();
+    cmsghdr* const c = CMSG_FIRSTHDR(&header_of_message);
     c->cmsg_level = IPPROTO_UDP;
     c->cmsg_type = UDP_SEGMENT;
     c->cmsg_len = CMSG_LEN(sizeof(std::uint16_t));
     auto const segment = static_cast<std::uint16_t>(segment_);
     std::memcpy(CMSG_DATA(c), &segment, sizeof segment);
-    return ::sendmsg(fd, &m, MSG_DONTWAIT) >= 0;
+    return ::sendmsg(fd, &header_of_message, MSG_DONTWAIT) >= 0;
   }
 
   progress send_each(int fd) noexcept {
@@ -129,12 +129,12 @@ class burst {
   }
 
   [[nodiscard]] msghdr message(iovec& part) noexcept {
-    msghdr m{};
-    m.msg_name = const_cast<sockaddr*>(socket_address_.data());  // the system only reads it
-    m.msg_namelen = socket_address_.size();
-    m.msg_iov = &part;
-    m.msg_iovlen = 1;
-    return m;
+    msghdr header_of_message{};
+    header_of_message.msg_name = const_cast<sockaddr*>(socket_address_.data());  // the system only reads it
+    header_of_message.msg_namelen = socket_address_.size();
+    header_of_message.msg_iov = &part;
+    header_of_message.msg_iovlen = 1;
+    return header_of_message;
   }
 
   endpoint destination_{};

@@ -51,16 +51,16 @@ class with_aggregator : public over_host<Host> {
     return host_.fault() ? send_result{} : self().send_to_aggregator(s, bytes, granule);
   }
   /// True if the buffer sent under this ticket is free.
-  [[nodiscard]] bool is_released(rank_type peer, flow s, ticket k) {
-    return peer < size() ? host_.is_released(peer, s, k) : self().is_sent_to_aggregator(s);
+  [[nodiscard]] bool is_released(rank_type peer, flow s, ticket release_ticket) {
+    return peer < size() ? host_.is_released(peer, s, release_ticket) : self().is_sent_to_aggregator(s);
   }
   /// Returns the next chunk of a message, or an empty one if nothing has arrived.
   /// @throws error(failure::mismatch) if another rank has made another call
-  [[nodiscard]] chunk view(rank_type peer, flow s, receive_request const& w) {
+  [[nodiscard]] chunk view(rank_type peer, flow s, receive_request const& request) {
     if (peer < size()) {
-      return host_.view(peer, s, w);
+      return host_.view(peer, s, request);
     }
-    return host_.fault() ? chunk{} : self().view_result(s, w);
+    return host_.fault() ? chunk{} : self().view_result(s, request);
   }
   /// Frees the chunk that `view` returned.
   void release(rank_type peer, flow s) {
@@ -104,7 +104,8 @@ class with_aggregator : public over_host<Host> {
   using over_host<Host>::host_;
 
   template <class M, class Options>
-  with_aggregator(M& meet, Options const& o) : over_host<Host>(meet, o.host), network_(meet, o.network) {}
+  with_aggregator(M& meet, Options const& settings)
+      : over_host<Host>(meet, settings.host), network_(meet, settings.network) {}
   ~with_aggregator() = default;
 
   /// The chunk of a message without bytes.
