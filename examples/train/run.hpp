@@ -211,8 +211,8 @@ int train_as_member(Communicator& world, job const& work) {
     }
   }
   session session(work, transport::name, world.rank(), names_in(world), std::move(gpu_indices));
-  if constexpr (requires { world.transport().why_no_group(); }) {
-    if (std::string const& reason = world.transport().why_no_group(); world.rank() == 0 && !reason.empty()) {
+  if constexpr (requires { world.transport().no_group_reason(); }) {
+    if (std::string const& reason = world.transport().no_group_reason(); world.rank() == 0 && !reason.empty()) {
       std::printf("group  none: %s\n", reason.c_str());
     }
   }

@@ -30,7 +30,7 @@ struct connection {
   }
   /// The outcome of one `hear`: "complete", an objection, or empty while more is expected.
   [[nodiscard]] std::string hear() {
-    tutti::detail::net::heard const h = here.hear(limit);
+    tutti::detail::net::handshake_state const h = here.hear(limit);
     BOOST_TEST((!h.complete || h.objection == nullptr));
     return h.complete ? "complete" : h.objection != nullptr ? h.objection : "";
   }

@@ -387,9 +387,9 @@ BOOST_AUTO_TEST_CASE(chunks_are_as_rank_0_says) {
 /// One rank probes for all, then none for a while; a clock that is ahead does not prevent it.
 BOOST_AUTO_TEST_CASE(ranks_take_turns_to_look) {
   constexpr rank_type ranks = 10;
-  constexpr duration pause = ranks * look_turns::pause_per_rank;
+  constexpr duration pause = ranks * probe_limit::pause_per_rank;
   for (time_point const now : {time_point(std::chrono::hours(1)), time_point()}) {
-    look_turns turns;
+    probe_limit turns;
     BOOST_TEST(turns.take(now, ranks));
     BOOST_TEST(!turns.take(now, ranks));
     BOOST_TEST(!turns.take(now + pause - duration(1), ranks));

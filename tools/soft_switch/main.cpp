@@ -5,8 +5,8 @@
 #include "late_answers.hpp"
 #include "options.hpp"
 #include <tutti/extend/time.hpp>
+#include <tutti/in_network/detail/fpga_nic/fair_queue.hpp>
 #include <tutti/in_network/detail/fpga_nic/rack_switch.hpp>
-#include <tutti/in_network/detail/fpga_nic/turns.hpp>
 #include <tutti/in_network/detail/udp/udp_port.hpp>
 
 #include <algorithm>
@@ -187,12 +187,12 @@ class soft_switch {
     };
     std::printf("soft_switch: %zu job(s)\n", device_.jobs().size());
     line("packets", c.packets);
-    line("stored", c.stored);
-    line("completed", c.completed);
+    line("stored", c.stored_contributions);
+    line("completed", c.completed_results);
     line("updates", c.updates);
     line("stores", c.stores);
     line("pulls", c.pulls);
-    line("repeated", c.repeated);
+    line("repeated", c.repeats);
     line("duplicates", c.duplicates);
     line("busy", c.busy);
     line("results", c.results);
@@ -200,27 +200,27 @@ class soft_switch {
     line("joins", c.joins);
     line("leaves", c.leaves);
     line("ends", c.ends);
-    line("congested", c.congested);
-    line("malformed", c.malformed);
-    line("badly tagged", c.badly_tagged);
+    line("congested", c.congestion_marks);
+    line("malformed", c.malformed_packets);
+    line("badly tagged", c.invalid_tags);
     line("mismatch", c.refusals_for(nic::refusal::mismatch));
     line("unknown", c.refusals_for(nic::refusal::unknown));
     line("no slots", c.refusals_for(nic::refusal::no_slots));
     line("late", c.refusals_for(nic::refusal::late));
-    line("unsupported", c.refusals_for(nic::refusal::unsupported));
+    line("unsupported", c.refusals_for(nic::refusal::unsupported_operation));
     line("no weights", c.refusals_for(nic::refusal::no_weights));
-    line("unanswered", c.unanswered);
+    line("unanswered", c.unanswered_refusals);
     if (options_.above) {
-      line("sent up", device_.uplink_counted().sent);
-      line("repeated up", device_.uplink_counted().repeated);
-      line("came down", device_.uplink_counted().results);
+      line("sent up", device_.uplink_counts().sums);
+      line("repeated up", device_.uplink_counts().repeats);
+      line("came down", device_.uplink_counts().results);
     }
-    line("sent", p.sent);
+    line("sent", p.sent_packets);
     line("writes", p.writes);
-    line("received", p.received);
+    line("received", p.received_packets);
     line("reads", p.reads);
     line("no room", p.no_room);
-    line("failed", p.failed);
+    line("failed", p.failures);
     line("not queued", no_room_);
     line("lost", lost_);
     line("bytes in", bytes_in_);  // in UDP, without packets lost on purpose

@@ -84,8 +84,8 @@ options read_options(int argc, char** argv) {
   }
   o.limits.memory = static_cast<std::size_t>(memory);
   o.limits.lease = std::chrono::seconds(lease);
-  nic::put(o.limits.guard.emplace().data(), net::draw_number());
-  nic::put(o.limits.guard->data() + 8, net::draw_number());
+  nic::write_integer(o.limits.guard.emplace().data(), net::draw_number());
+  nic::write_integer(o.limits.guard->data() + 8, net::draw_number());
   o.delay = std::chrono::nanoseconds(static_cast<std::int64_t>(delay_us * 1e3));
   o.offload = !no_offload;
   o.report = std::chrono::seconds(report);

@@ -32,10 +32,10 @@ namespace frames {
 [[nodiscard]] inline bool spoil(std::vector<std::byte>& f, std::mt19937_64& random) {
   auto const below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
   auto const correct_header = [&] {
-    frame::put<std::uint16_t>(f.data() + 24, 0);
+    frame::write_integer<std::uint16_t>(f.data() + 24, 0);
     frame::checksum c;
     c.add({f.data() + 14, 20});
-    frame::put(f.data() + 24, c.value());
+    frame::write_integer(f.data() + 24, c.value());
   };
   switch (below(14)) {
     case 0:
@@ -53,14 +53,14 @@ namespace frames {
       f.resize(f.size() + 1 + below(200), std::byte{0xa5});
       return false;
     case 5:
-      frame::put(f.data() + 12, frame::type_arp);
+      frame::write_integer(f.data() + 12, frame::type_arp);
       return false;
     case 6:  // IPv4 options
       f[14] = std::byte{0x46};
       correct_header();
       return false;
     case 7:  // a fragment
-      frame::put(f.data() + 20, static_cast<std::uint16_t>(below(2) == 0 ? 0x2000 : 1 + below(0x1fff)));
+      frame::write_integer(f.data() + 20, static_cast<std::uint16_t>(below(2) == 0 ? 0x2000 : 1 + below(0x1fff)));
       correct_header();
       return false;
     case 8:  // not UDP
@@ -75,14 +75,14 @@ namespace frames {
       f[36 + below(2)] ^= static_cast<std::byte>(1U << below(8));
       return false;
     case 11:  // UDP without a checksum
-      frame::put<std::uint16_t>(f.data() + 40, 0);
+      frame::write_integer<std::uint16_t>(f.data() + 40, 0);
       return false;
     case 12:  // inconsistent lengths
-      frame::put(f.data() + 16, static_cast<std::uint16_t>(below(2000)));
+      frame::write_integer(f.data() + 16, static_cast<std::uint16_t>(below(2000)));
       correct_header();
       return false;
     default:
-      frame::put(f.data() + 38, static_cast<std::uint16_t>(below(2000)));
+      frame::write_integer(f.data() + 38, static_cast<std::uint16_t>(below(2000)));
       return false;
   }
 }

@@ -54,13 +54,13 @@ class oracle {
       return {};
     }
     std::byte const* const ip = bytes.data() + 14;
-    std::size_t const length = std::max<std::size_t>(frame::get<std::uint16_t>(ip + 24), 8) - 8;
+    std::size_t const length = std::max<std::size_t>(frame::read_integer<std::uint16_t>(ip + 24), 8) - 8;
     sender from;
     std::copy_n(bytes.begin() + 6, 6, std::as_writable_bytes(std::span(from.at.mac)).begin());
-    from.at.ip = frame::get<std::uint32_t>(ip + 12);
-    from.at.port = frame::get<std::uint16_t>(ip + 20);
+    from.at.ip = frame::read_integer<std::uint32_t>(ip + 12);
+    from.at.port = frame::read_integer<std::uint16_t>(ip + 20);
     bool const congested = (static_cast<unsigned>(ip[1]) & 3U) == 3;
-    auto const refused = [&] { return switch_.counts().malformed + switch_.counts().badly_tagged; };
+    auto const refused = [&] { return switch_.counts().malformed_packets + switch_.counts().invalid_tags; };
     std::uint64_t const before = refused();
     switch_.take(from, {ip + 28, length}, congested, std::chrono::microseconds(100) * how.now,
                  [&](sender const& to, tutti::detail::udp::header const& h, std::span<std::byte const> payload) {
@@ -76,11 +76,31 @@ class oracle {
     device::counter_values v{};
     std::ranges::copy(frames_, v.begin());
     auto const& c = switch_.counts();
-    std::array const of_switch{c.packets,    c.malformed,  c.badly_tagged, c.joins,      c.leaves,
-                               c.ends,       c.queries,    c.stored,       c.completed,  c.repeated,
-                               c.duplicates, c.busy,       c.refused[1],   c.refused[2], c.refused[3],
-                               c.refused[4], c.refused[5], c.unanswered,   c.results,    c.congested,
-                               sent_,        c.refused[6], c.stores,       c.pulls,      c.updates};
+    std::array const of_switch{c.packets,
+                               c.malformed_packets,
+                               c.invalid_tags,
+                               c.joins,
+                               c.leaves,
+                               c.ends,
+                               c.queries,
+                               c.stored_contributions,
+                               c.completed_results,
+                               c.repeats,
+                               c.duplicates,
+                               c.busy,
+                               c.refusals[1],
+                               c.refusals[2],
+                               c.refusals[3],
+                               c.refusals[4],
+                               c.refusals[5],
+                               c.unanswered_refusals,
+                               c.results,
+                               c.congestion_marks,
+                               sent_,
+                               c.refusals[6],
+                               c.stores,
+                               c.pulls,
+                               c.updates};
     std::ranges::copy(of_switch, v.begin() + 6);
     return v;
   }
@@ -96,8 +116,8 @@ class oracle {
 
     [[nodiscard]] std::array<std::byte, 6> bytes() const noexcept {
       std::array<std::byte, 6> text{};
-      tutti::detail::udp::put(text.data(), at.ip);
-      tutti::detail::udp::put(text.data() + 4, at.port);
+      tutti::detail::udp::write_integer(text.data(), at.ip);
+      tutti::detail::udp::write_integer(text.data() + 4, at.port);
       return text;
     }
 
@@ -113,21 +133,23 @@ class oracle {
     std::byte const* const ip = bytes.data() + 14;
     std::byte const* const udp = ip + 20;
     if (!std::ranges::equal(bytes.first(6), std::as_bytes(std::span(own_.mac))) ||
-        frame::get<std::uint16_t>(bytes.data() + 12) != frame::type_ipv4 || static_cast<unsigned>(ip[0]) >> 4 != 4 ||
-        static_cast<unsigned>(ip[9]) != 17 || frame::get<std::uint32_t>(ip + 16) != own_.ip ||
-        frame::get<std::uint16_t>(udp + 2) != own_.port) {
+        frame::read_integer<std::uint16_t>(bytes.data() + 12) != frame::type_ipv4 ||
+        static_cast<unsigned>(ip[0]) >> 4 != 4 || static_cast<unsigned>(ip[9]) != 17 ||
+        frame::read_integer<std::uint32_t>(ip + 16) != own_.ip ||
+        frame::read_integer<std::uint16_t>(udp + 2) != own_.port) {
       return fate::foreign;
     }
-    std::size_t const total = frame::get<std::uint16_t>(ip + 2);
-    std::size_t const length = frame::get<std::uint16_t>(udp + 4);
+    std::size_t const total = frame::read_integer<std::uint16_t>(ip + 2);
+    std::size_t const length = frame::read_integer<std::uint16_t>(udp + 4);
     frame::checksum c;
     c.add({ip, 20});
-    if ((static_cast<unsigned>(ip[0]) & 15U) != 5 || (frame::get<std::uint16_t>(ip + 6) & 0x3fffU) != 0 ||
+    if ((static_cast<unsigned>(ip[0]) & 15U) != 5 || (frame::read_integer<std::uint16_t>(ip + 6) & 0x3fffU) != 0 ||
         total != 20 + length || 14 + total > bytes.size() || c.value() != 0) {
       return fate::bad_header;
     }
     bool const is_short = length < 8 + tutti::detail::udp::header_bytes;
-    bool const is_right = is_short || frame::get<std::uint16_t>(udp + 6) == 0 || frame::udp_checksum(ip, length) == 0;
+    bool const is_right =
+        is_short || frame::read_integer<std::uint16_t>(udp + 6) == 0 || frame::udp_checksum(ip, length) == 0;
     return is_right ? fate::packet : fate::bad_checksum;
   }
 

@@ -114,12 +114,12 @@ class workers {
     if (p.head.job != plan_.nonce) {
       throw std::runtime_error("a member got an answer of another job");
     }
-    if (p.head.has(nic::flag::keyed)) {
+    if (p.head.has(nic::flag::key)) {
       return take_weights(p);
     }
     std::uint32_t const q = p.head.sequence - plan_.begin;
     switch (p.head.kind) {
-      case nic::kind::joined:
+      case nic::kind::grant:
         self.has_joined = true;
         return;
       case nic::kind::refuse:
@@ -201,7 +201,7 @@ class workers {
   }
   [[nodiscard]] nic::header keyed(nic::kind k, std::uint8_t m, std::uint32_t q) const {
     nic::header h = head(k, m, q);
-    h.flags = nic::flag::keyed;
+    h.flags = nic::flag::key;
     h.sequence = q % plan_.slots;
     h.fingerprint = version(q);
     return h;
@@ -259,7 +259,7 @@ class workers {
       } else if ((drawn >> 34) % 64 == 1) {
         bits |= 0x7f800000U;  // infinite or NaN
       }
-      nic::put(elements.data() + i, bits);
+      nic::write_integer(elements.data() + i, bits);
     }
   }
   [[nodiscard]] packet of_kind(nic::kind k, std::uint8_t m, std::uint32_t q, std::span<std::byte const> payload) const {

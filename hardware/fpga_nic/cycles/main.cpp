@@ -59,7 +59,7 @@ void store_weights(nic_model& model, unsigned workers) {
           .sequence = key,
           .slot = static_cast<std::uint16_t>(key),
           .workers = static_cast<std::uint8_t>(workers),
-          .flags = nic::flag::keyed},
+          .flags = nic::flag::key},
          block);
   }
   model.settle(100'000'000);
@@ -112,12 +112,12 @@ double clocks_per_packet(unsigned workers, bool in_rank_order, tutti::network_op
   std::uint64_t const clocks = model.clocks() - before;
   std::size_t const results = frames_sent(model);
   auto const counted = device::as_of_switch(device::counted(registers));
-  if (joined != workers || results != std::size_t{sequences} * workers || counted.completed != sequences ||
+  if (joined != workers || results != std::size_t{sequences} * workers || counted.completed_results != sequences ||
       counted.updates != (updates ? sequences : 0)) {
     throw std::runtime_error("of " + std::to_string(workers) + " workers " + std::to_string(joined) +
                              " have joined, and " + std::to_string(results) + " frames came, of " +
-                             std::to_string(counted.completed) + " results, " + std::to_string(counted.updates) +
-                             " of them updates");
+                             std::to_string(counted.completed_results) + " results, " +
+                             std::to_string(counted.updates) + " of them updates");
   }
   return static_cast<double>(clocks) / static_cast<double>(results);
 }

@@ -37,7 +37,7 @@ inline constexpr std::uint16_t type_arp = 0x0806;
 
 /// Writes and reads network byte order.
 template <class T>
-void put(std::byte* to, T value) noexcept {
+void write_integer(std::byte* to, T value) noexcept {
   for (std::size_t i = 0; i < sizeof(T); ++i) {
     to[i] = static_cast<std::byte>(value >> (8 * (sizeof(T) - 1 - i)));
   }
@@ -58,7 +58,7 @@ class checksum {
   void add(std::span<std::byte const> bytes) noexcept {
     std::size_t i = 0;
     for (; i + 1 < bytes.size(); i += 2) {
-      sum_ += get<std::uint16_t>(bytes.data() + i);
+      sum_ += read_integer<std::uint16_t>(bytes.data() + i);
     }
     sum_ += i < bytes.size() ? static_cast<unsigned>(bytes[i]) << 8 : 0;
   }
@@ -79,8 +79,8 @@ class checksum {
 /// The checksum of a UDP datagram. If the datagram contains a checksum, a valid one gives 0.
 [[nodiscard]] inline std::uint16_t udp_checksum(std::byte const* ip, std::size_t length) noexcept {
   checksum c;
-  c.add(get<std::uint32_t>(ip + 12));
-  c.add(get<std::uint32_t>(ip + 16));
+  c.add(read_integer<std::uint32_t>(ip + 12));
+  c.add(read_integer<std::uint32_t>(ip + 16));
   c.add(std::uint32_t{17});
   c.add(static_cast<std::uint32_t>(length));
   c.add({ip + 20, length});
@@ -91,30 +91,30 @@ class checksum {
 inline std::size_t write(datagram const& d, std::byte* to) noexcept {
   std::memcpy(to, d.to.mac.data(), 6);
   std::memcpy(to + 6, d.from.mac.data(), 6);
-  put(to + 12, type_ipv4);
+  write_integer(to + 12, type_ipv4);
   std::byte* const ip = to + 14;
   std::memset(ip, 0, 28);
-  put<std::uint8_t>(ip, 0x45);
-  put<std::uint8_t>(ip + 1, d.congested ? 3 : 2);  // ECT(0): ECN-capable, RFC 3168
-  put(ip + 2, static_cast<std::uint16_t>(28 + d.payload.size()));
-  put<std::uint16_t>(ip + 6, 0x4000);  // don't fragment
-  put<std::uint8_t>(ip + 8, 64);
-  put<std::uint8_t>(ip + 9, 17);
-  put(ip + 12, d.from.ip);
-  put(ip + 16, d.to.ip);
+  write_integer<std::uint8_t>(ip, 0x45);
+  write_integer<std::uint8_t>(ip + 1, d.congested ? 3 : 2);  // ECT(0): ECN-capable, RFC 3168
+  write_integer(ip + 2, static_cast<std::uint16_t>(28 + d.payload.size()));
+  write_integer<std::uint16_t>(ip + 6, 0x4000);  // don't fragment
+  write_integer<std::uint8_t>(ip + 8, 64);
+  write_integer<std::uint8_t>(ip + 9, 17);
+  write_integer(ip + 12, d.from.ip);
+  write_integer(ip + 16, d.to.ip);
   checksum c;
   c.add({ip, 20});
-  put(ip + 10, c.value());
+  write_integer(ip + 10, c.value());
   std::byte* const udp = ip + 20;
   std::size_t const length = 8 + d.payload.size();
-  put(udp, d.from.port);
-  put(udp + 2, d.to.port);
-  put(udp + 4, static_cast<std::uint16_t>(length));
+  write_integer(udp, d.from.port);
+  write_integer(udp + 2, d.to.port);
+  write_integer(udp + 4, static_cast<std::uint16_t>(length));
   if (!d.payload.empty()) {
     std::memcpy(udp + 8, d.payload.data(), d.payload.size());
   }
   std::uint16_t const sum = udp_checksum(ip, length);
-  put(udp + 6, sum == 0 ? std::uint16_t{0xffff} : sum);
+  write_integer(udp + 6, sum == 0 ? std::uint16_t{0xffff} : sum);
   std::size_t const size = headers + d.payload.size();
   if (size >= least) {
     return size;
@@ -125,27 +125,28 @@ inline std::size_t write(datagram const& d, std::byte* to) noexcept {
 
 /// Reads a frame. False if it is no valid frame of an IPv4 UDP datagram without options.
 [[nodiscard]] inline bool read(std::span<std::byte const> bytes, datagram& to) noexcept {
-  if (bytes.size() < least || get<std::uint16_t>(bytes.data() + 12) != type_ipv4) {
+  if (bytes.size() < least || read_integer<std::uint16_t>(bytes.data() + 12) != type_ipv4) {
     return false;
   }
   std::byte const* const ip = bytes.data() + 14;
   std::byte const* const udp = ip + 20;
-  std::size_t const total = get<std::uint16_t>(ip + 2);
-  std::size_t const length = get<std::uint16_t>(udp + 4);
+  std::size_t const total = read_integer<std::uint16_t>(ip + 2);
+  std::size_t const length = read_integer<std::uint16_t>(udp + 4);
   checksum c;
   c.add({ip, 20});
-  bool const is_udp = get<std::uint8_t>(ip) == 0x45 && get<std::uint8_t>(ip + 9) == 17 && c.value() == 0;
-  if (!is_udp || (get<std::uint16_t>(ip + 6) & 0x3fffU) != 0 || length < 8 || total != 20 + length ||
-      14 + total > bytes.size() || (get<std::uint16_t>(udp + 6) != 0 && udp_checksum(ip, length) != 0)) {
+  bool const is_udp =
+      read_integer<std::uint8_t>(ip) == 0x45 && read_integer<std::uint8_t>(ip + 9) == 17 && c.value() == 0;
+  if (!is_udp || (read_integer<std::uint16_t>(ip + 6) & 0x3fffU) != 0 || length < 8 || total != 20 + length ||
+      14 + total > bytes.size() || (read_integer<std::uint16_t>(udp + 6) != 0 && udp_checksum(ip, length) != 0)) {
     return false;
   }
   std::memcpy(to.to.mac.data(), bytes.data(), 6);
   std::memcpy(to.from.mac.data(), bytes.data() + 6, 6);
-  to.from.ip = get<std::uint32_t>(ip + 12);
-  to.to.ip = get<std::uint32_t>(ip + 16);
-  to.from.port = get<std::uint16_t>(udp);
-  to.to.port = get<std::uint16_t>(udp + 2);
-  to.congested = (get<std::uint8_t>(ip + 1) & 3U) == 3;
+  to.from.ip = read_integer<std::uint32_t>(ip + 12);
+  to.to.ip = read_integer<std::uint32_t>(ip + 16);
+  to.from.port = read_integer<std::uint16_t>(udp);
+  to.to.port = read_integer<std::uint16_t>(udp + 2);
+  to.congested = (read_integer<std::uint8_t>(ip + 1) & 3U) == 3;
   to.payload = {udp + 8, length - 8};
   return true;
 }

@@ -74,8 +74,8 @@ template <registers R>
 void enable(R& r, frame::place const& where) {
   std::byte const* const mac = std::as_bytes(std::span(where.mac)).data();
   r.write(at::control, 0);
-  r.write(at::mac_high, frame::get<std::uint16_t>(mac));
-  r.write(at::mac_low, frame::get<std::uint32_t>(mac + 2));
+  r.write(at::mac_high, frame::read_integer<std::uint16_t>(mac));
+  r.write(at::mac_low, frame::read_integer<std::uint32_t>(mac + 2));
   r.write(at::ip, where.ip);
   r.write(at::port, where.port);
   r.write(at::control, 1);
@@ -94,8 +94,8 @@ template <registers R>
 [[nodiscard]] frame::place place_of(R& r) {
   frame::place p;
   std::span<std::byte> const mac = std::as_writable_bytes(std::span(p.mac));
-  frame::put(mac.data(), static_cast<std::uint16_t>(r.read(at::mac_high)));
-  frame::put(mac.data() + 2, r.read(at::mac_low));
+  frame::write_integer(mac.data(), static_cast<std::uint16_t>(r.read(at::mac_high)));
+  frame::write_integer(mac.data() + 2, r.read(at::mac_low));
   p.ip = r.read(at::ip);
   p.port = static_cast<std::uint16_t>(r.read(at::port));
   return p;
@@ -160,27 +160,27 @@ inline void print(counter_values const& v) {
 [[nodiscard]] inline tutti::detail::fpga_nic::counters as_of_switch(counter_values const& v) noexcept {
   tutti::detail::fpga_nic::counters c;
   c.packets = v[6];
-  c.malformed = v[7];
-  c.badly_tagged = v[8];
+  c.malformed_packets = v[7];
+  c.invalid_tags = v[8];
   c.joins = v[9];
   c.leaves = v[10];
   c.ends = v[11];
   c.queries = v[12];
-  c.stored = v[13];
-  c.completed = v[14];
-  c.repeated = v[15];
+  c.stored_contributions = v[13];
+  c.completed_results = v[14];
+  c.repeats = v[15];
   c.duplicates = v[16];
   c.busy = v[17];
   for (std::size_t why = 1; why != 6; ++why) {
-    c.refused[why] = v[17 + why];
+    c.refusals[why] = v[17 + why];
   }
   c.refusals_for(tutti::detail::fpga_nic::refusal::no_weights) = v[27];
   c.stores = v[28];
   c.pulls = v[29];
   c.updates = v[30];
-  c.unanswered = v[23];
+  c.unanswered_refusals = v[23];
   c.results = v[24];
-  c.congested = v[25];
+  c.congestion_marks = v[25];
   return c;
 }
 

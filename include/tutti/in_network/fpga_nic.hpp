@@ -6,7 +6,7 @@
 #include <tutti/extend/transport.hpp>
 #include <tutti/in_network/detail/fpga_nic/member.hpp>
 #include <tutti/in_network/detail/fpga_nic/networks.hpp>
-#include <tutti/in_network/detail/udp/with_helper.hpp>
+#include <tutti/in_network/detail/udp/with_aggregator.hpp>
 #include <tutti/in_network/extend/fpga_nic_options.hpp>
 
 #include <array>
@@ -41,8 +41,8 @@ namespace tutti::inline v0_1_0 {
 ///
 /// @tparam Network the network of the device
 template <transport Host, class Network = device_over_udp>
-class fpga_nic : public detail::udp::with_helper<fpga_nic<Host, Network>, Host, Network, detail::fpga_nic::member> {
-  using base = detail::udp::with_helper<fpga_nic, Host, Network, detail::fpga_nic::member>;
+class fpga_nic : public detail::udp::with_aggregator<fpga_nic<Host, Network>, Host, Network, detail::fpga_nic::member> {
+  using base = detail::udp::with_aggregator<fpga_nic, Host, Network, detail::fpga_nic::member>;
   friend base;
   using base::host_;
   using base::member_;
@@ -62,9 +62,9 @@ class fpga_nic : public detail::udp::with_helper<fpga_nic<Host, Network>, Host, 
   /// Collective over the members of the rendezvous.
   /// @throws error(failure::join) if Host cannot be opened, no packet can be received, or there are more than 255 ranks
   template <rendezvous M>
-  explicit fpga_nic(M& meet, options const& o = {}) : base(meet, o) {
-    expects(std::has_single_bit(o.slot_count) && o.slot_count <= 1024,
-            "fpga_nic: slot_count must be a power of two up to 1024, not ", o.slot_count);
+  explicit fpga_nic(M& meet, options const& settings = {}) : base(meet, settings) {
+    expects(std::has_single_bit(settings.slot_count) && settings.slot_count <= 1024,
+            "fpga_nic: slot_count must be a power of two up to 1024, not ", settings.slot_count);
     if (size() > detail::udp::max_workers) {
       throw error(failure::join, "fpga_nic: a device serves 255 ranks at most, and there are " +
                                      std::to_string(size()) + "; start fewer");
@@ -100,10 +100,10 @@ class fpga_nic : public detail::udp::with_helper<fpga_nic<Host, Network>, Host, 
     }
     member_.emplace(network_.open(), network_.seal(),
                     detail::fpga_nic::job_terms{.nonce = detail::word_reader(nonce).number<std::uint32_t>(),
-                                                .slot_count = o.slot_count,
-                                                .lease = o.lease,
-                                                .silence = o.silence,
-                                                .stand_in_share = o.stand_in_share,
+                                                .slot_count = settings.slot_count,
+                                                .lease = settings.lease,
+                                                .silence = settings.silence,
+                                                .stand_in_share = settings.stand_in_share,
                                                 .racks = racks},
                     rank(), std::move(addresses), device_address);
     member_->join(now());
@@ -127,7 +127,7 @@ class fpga_nic : public detail::udp::with_helper<fpga_nic<Host, Network>, Host, 
   /// Counters of packets sent and received.
   [[nodiscard]] fpga_nic_counters const& counts() const noexcept { return member_->counts(); }
 
-  // --- the aggregator, a "helper" in names
+  // --- the aggregator
 
   /// True if the aggregator can perform this operation.
   [[nodiscard]] static constexpr bool supports(network_operation operation) noexcept {
@@ -144,8 +144,8 @@ class fpga_nic : public detail::udp::with_helper<fpga_nic<Host, Network>, Host, 
   /// True if there is a device, and every operation through it had all ranks as workers.
   [[nodiscard]] bool has_aggregator() const noexcept { return !device_.empty() && (workers_ == 0 || all_workers_); }
   /// True if no operation has used the device so far.
-  [[nodiscard]] bool helpers_are_new() const noexcept { return workers_ == 0; }
-  /// Resets `helpers_are_new`. @pre all ranks have completed all operations with the device
+  [[nodiscard]] bool aggregator_is_unused() const noexcept { return workers_ == 0; }
+  /// Resets `aggregator_is_unused`. @pre all ranks have completed all operations with the device
   void release_aggregators() noexcept { workers_ = 0; }
   /// All ranks that the aggregator waits for, for errors.
   [[nodiscard]] aggregator_report report_aggregator() const {
@@ -163,71 +163,70 @@ class fpga_nic : public detail::udp::with_helper<fpga_nic<Host, Network>, Host, 
 
   /// Declares the weights of all ranks; every rank calls this. Rank 0 stores the blocks that the device lacks, and
   /// returns when the device has them or does not accept them.
-  /// @pre whole blocks of 256; the memory is not modified until the next call or `let_go`
-  void hold(std::span<float const> weights) {
+  /// @pre whole blocks of 256; the memory is not modified until the next call or `release_weights`
+  void set_weights(std::span<float const> weights) {
     expect_blocks(weights.size());
-    member_->hold(std::as_bytes(weights));
-    wait_while(no_rank, [&] { return member_->stores(now()); });
+    member_->set_weights(std::as_bytes(weights));
+    wait_while(no_rank, [&] { return member_->continue_stores(now()); });
   }
   /// Gets the weights that rank 0 holds, from the device if it has them. Ranks other than 0 call this instead of
-  /// `hold`. Has no effect if the world has failed.
-  /// @pre rank 0 has called `hold`
-  void pull(std::span<float> weights) {
+  /// `set_weights`. Has no effect if the world has failed.
+  /// @pre rank 0 has called `set_weights`
+  void fetch_weights(std::span<float> weights) {
     expect_blocks(weights.size());
     member_->begin_pulls(std::as_writable_bytes(weights));
-    wait_while(0, [&] { return member_->pulls(now()); });
+    wait_while(0, [&] { return member_->continue_pulls(now()); });
   }
   /// Sets the gradients of later updates, in memory that is overwritten by the new weights.
   /// @pre one gradient for each weight; equal rate and decay on all ranks
-  void push(std::span<float const> gradients, float rate, float decay) {
-    member_->weights().push(std::as_bytes(gradients), rate, decay);
+  void set_gradients(std::span<float const> gradients, float rate, float decay) {
+    member_->weights().set_gradients(std::as_bytes(gradients), rate, decay);
   }
   /// Releases the memory of weights and gradients.
-  void let_go() noexcept { member_->weights().let_go(); }
+  void release_weights() noexcept { member_->weights().release(); }
 
  private:
   // --- the layer over Host
 
   [[nodiscard]] static constexpr bool is_member() noexcept { return true; }
   [[nodiscard]] auto& lanes() noexcept { return member_->lanes(); }
-  [[nodiscard]] send_result give(flow s, std::span<std::byte const> bytes, std::size_t) {
-    auto& x = lanes().lane_at(s.lane);
-    expects(x.part().operation != network_operation::update || member_->weights().are_pushed(bytes),
-            "fpga_nic: an update must cover whole blocks of 256 gradients in the memory given to push(), not these ",
+  [[nodiscard]] send_result send_to_aggregator(flow s, std::span<std::byte const> bytes, std::size_t) {
+    auto& lane_exchange = lanes().lane_at(s.lane);
+    expects(lane_exchange.part().operation != network_operation::update || member_->weights().are_gradients(bytes),
+            "fpga_nic: an update must cover whole blocks of 256 gradients in the memory given to set_gradients(), not "
+            "these ",
             bytes.size(), " bytes");
-    x.set_source(bytes.data());
+    lane_exchange.set_source(bytes.data());
     lanes().push(s.lane, now());
-    bool const gets = x.part().workers[x.part().worker].receives;
-    return {true, bytes.size(), gets || x.is_complete() ? ticket{} : ticket{1}};
+    bool const gets = lane_exchange.part().workers[lane_exchange.part().worker].receives;
+    return {true, bytes.size(), gets || lane_exchange.is_complete() ? ticket{} : ticket{1}};
   }
-  [[nodiscard]] bool is_given(flow s) {
-    auto& x = lanes().lane_at(s.lane);
-    if (!x.is_complete() && !host_.fault()) {
+  [[nodiscard]] bool is_sent_to_aggregator(flow s) {
+    auto& lane_exchange = lanes().lane_at(s.lane);
+    if (!lane_exchange.is_complete() && !host_.fault()) {
       member_->advance(now());
     }
-    return x.is_complete() || host_.fault();
+    return lane_exchange.is_complete() || host_.fault();
   }
-  [[nodiscard]] chunk take(flow s, receive_request const& w) {
-    auto& x = lanes().lane_at(s.lane);
-    if (x.part().bytes == 0) {
+  [[nodiscard]] chunk view_result(flow s, receive_request const& request) {
+    auto& lane_exchange = lanes().lane_at(s.lane);
+    if (lane_exchange.part().bytes == 0) {
       return base::empty_chunk();
     }
-    if (x.target() == nullptr) {
-      x.set_target(place_for(s, x, w));
+    if (lane_exchange.target() == nullptr) {
+      lane_exchange.set_target(place_for(s, lane_exchange, request));
       lanes().push(s.lane, now());
     }
-    chunk c = x.view(w.granule);
+    chunk c = lane_exchange.view(request.granule);
     if (!c) {
       member_->advance(now());
       this->expect_agreement(s, lanes().differing_rank(s.lane));
-      c = x.view(w.granule);
+      c = lane_exchange.view(request.granule);
     }
     return c;
   }
-  void end_take(flow s) { lanes().lane_at(s.lane).release(); }
-  void look_for_ranks(std::uint32_t lane) {
-    this->revoke_if_absent(lane, {lanes().serving(lane), lanes().contributing(lane)});
-  }
+  void release_result(flow s) { lanes().lane_at(s.lane).release(); }
+  void check_ranks(std::uint32_t lane) { this->look_for(lane, {lanes().serving(lane), lanes().contributing(lane)}); }
 
   /// Removes the first word of a text that a rank has published.
   [[nodiscard]] static std::string take_word(std::string& rest) {
@@ -291,8 +290,8 @@ class fpga_nic : public detail::udp::with_helper<fpga_nic<Host, Network>, Host, 
   /// have equal workers.
   void expect_same_workers(aggregation_part const& part) {
     std::uint64_t set_hash = 0;  // a sum, so the order of the set does not matter
-    for (aggregation_worker const& w : part.workers) {
-      std::uint64_t const x = (std::uint64_t{w.rank} + 1) * 0x9e3779b97f4a7c15U;
+    for (aggregation_worker const& worker : part.workers) {
+      std::uint64_t const x = (std::uint64_t{worker.rank} + 1) * 0x9e3779b97f4a7c15U;
       set_hash += (x ^ x >> 29) * 0xbf58476d1ce4e5b9U;
     }
     if (workers_ == 0) {
@@ -304,13 +303,14 @@ class fpga_nic : public detail::udp::with_helper<fpga_nic<Host, Network>, Host, 
   }
 
   /// Place of the whole result; a result that is combined on arrival goes to a buffer.
-  [[nodiscard]] std::byte* place_for(flow s, detail::fpga_nic::exchange const& x, receive_request const& w) {
-    if (w.place != nullptr) {
-      return w.place - x.consumed_bytes();
+  [[nodiscard]] std::byte* place_for(flow s, detail::fpga_nic::exchange const& lane_exchange,
+                                     receive_request const& request) {
+    if (request.place != nullptr) {
+      return request.place - lane_exchange.consumed_bytes();
     }
     auto& buffer = buffers_[s.lane];
-    if (buffer.size() < x.part().bytes) {
-      buffer.resize(x.part().bytes);
+    if (buffer.size() < lane_exchange.part().bytes) {
+      buffer.resize(lane_exchange.part().bytes);
     }
     return buffer.data();
   }

@@ -7,7 +7,7 @@
 #include <tutti/extend/transport.hpp>
 #include <tutti/in_network/detail/multicast/member.hpp>
 #include <tutti/in_network/detail/multicast/networks.hpp>
-#include <tutti/in_network/detail/udp/with_helper.hpp>
+#include <tutti/in_network/detail/udp/with_aggregator.hpp>
 #include <tutti/in_network/extend/udp_multicast_options.hpp>
 
 #include <algorithm>
@@ -42,8 +42,8 @@ namespace tutti::inline v0_1_0 {
 /// @tparam Network the network of the group
 template <transport Host, class Network = group_over_udp>
 class udp_multicast
-    : public detail::udp::with_helper<udp_multicast<Host, Network>, Host, Network, detail::multicast::member> {
-  using base = detail::udp::with_helper<udp_multicast, Host, Network, detail::multicast::member>;
+    : public detail::udp::with_aggregator<udp_multicast<Host, Network>, Host, Network, detail::multicast::member> {
+  using base = detail::udp::with_aggregator<udp_multicast, Host, Network, detail::multicast::member>;
   friend base;
   using base::host_;
   using base::member_;
@@ -65,18 +65,19 @@ class udp_multicast
   /// @throws error(failure::join) if Host cannot be opened, no packet can be received, or the group's address is
   /// invalid
   template <rendezvous M>
-  explicit udp_multicast(M& meet, options const& o = {}) : base(meet, o) {
-    expects(o.window >= 4 && o.window <= 4096, "udp_multicast: window must be 4 to 4096 packets, not ", o.window);
-    for (detail::fan_out& one : fan_outs_) {
-      one.open(size());
+  explicit udp_multicast(M& meet, options const& settings = {}) : base(meet, settings) {
+    expects(settings.window >= 4 && settings.window <= 4096, "udp_multicast: window must be 4 to 4096 packets, not ",
+            settings.window);
+    for (detail::fan_out& fan_out : fan_outs_) {
+      fan_out.open(size());
     }
-    open(meet, o);
+    open(meet, settings);
   }
 
   /// The group's address, distributed by rank 0; empty if there is none, or if its packets do not reach all ranks.
   [[nodiscard]] std::string const& group() const noexcept { return group_; }
   /// The reason for having no group; empty if there is one, or a single rank.
-  [[nodiscard]] std::string const& why_no_group() const noexcept { return no_group_reason_; }
+  [[nodiscard]] std::string const& no_group_reason() const noexcept { return no_group_reason_; }
   /// The number by which other hosts reach this one.
   [[nodiscard]] std::string local_host() const
     requires requires(network_type const& n) { n.host(); }
@@ -86,7 +87,7 @@ class udp_multicast
   /// Counters of packets sent to the group, and of repairs. @pre has_aggregator()
   [[nodiscard]] udp_multicast_counters const& counts() const noexcept { return member_->counts(); }
 
-  // --- the aggregator, a "helper" in names: here, the group
+  // --- the aggregator: here, the group
 
   /// True if the group can perform this operation.
   [[nodiscard]] static constexpr bool supports(network_operation operation) noexcept {
@@ -109,16 +110,16 @@ class udp_multicast
   [[nodiscard]] bool has_aggregator() const noexcept { return member_.has_value(); }
   /// All ranks that lack packets of this rank, for errors.
   [[nodiscard]] aggregator_report report_aggregator() const {
-    aggregator_report all;
+    aggregator_report report;
     if (member_) {
       member_->each_lagging([&](std::uint32_t, rank_type r) {
-        if (std::ranges::find(all.missing, r) == all.missing.end()) {
-          all.missing.push_back(r);
+        if (std::ranges::find(report.missing, r) == report.missing.end()) {
+          report.missing.push_back(r);
         }
       });
     }
-    all.name = all.missing.empty() ? "" : "the group at " + group_;
-    return all;
+    report.name = report.missing.empty() ? "" : "the group at " + group_;
+    return report;
   }
 
  private:
@@ -126,7 +127,7 @@ class udp_multicast
 
   [[nodiscard]] bool is_member() const noexcept { return member_.has_value(); }
   [[nodiscard]] member_type& lanes() noexcept { return *member_; }
-  [[nodiscard]] send_result give(flow s, std::span<std::byte const> bytes, std::size_t granule) {
+  [[nodiscard]] send_result send_to_aggregator(flow s, std::span<std::byte const> bytes, std::size_t granule) {
     if (bytes.empty()) {
       return {true, 0, 0};
     }
@@ -135,9 +136,9 @@ class udp_multicast
     } else if (!fan_outs_[s.lane].send(host_, s, bytes, granule)) {
       return {};
     }
-    return {true, bytes.size(), is_given(s) ? ticket{} : ticket{1}};
+    return {true, bytes.size(), is_sent_to_aggregator(s) ? ticket{} : ticket{1}};
   }
-  [[nodiscard]] bool is_given(flow s) {
+  [[nodiscard]] bool is_sent_to_aggregator(flow s) {
     if (!member_) {
       return fan_outs_[s.lane].is_released(host_, s);
     }
@@ -148,32 +149,32 @@ class udp_multicast
     }
     return member_->is_complete(s.lane);  // a fault is no confirmation
   }
-  [[nodiscard]] chunk take(flow s, receive_request const& w) {
+  [[nodiscard]] chunk view_result(flow s, receive_request const& request) {
     if (fan_outs_[s.lane].bytes() == 0) {
       return base::empty_chunk();
     }
     if (!member_) {
-      return host_.view(fan_outs_[s.lane].root(), s, w);
+      return host_.view(fan_outs_[s.lane].root(), s, request);
     }
     if (!member_->has_target(s.lane)) {
-      member_->set_target(s.lane, w.place);
+      member_->set_target(s.lane, request.place);
     }
-    chunk c = member_->view(s.lane, w.granule);
+    chunk c = member_->view(s.lane, request.granule);
     if (!c) {
       member_->advance(now());
       this->expect_agreement(s, member_->differing_rank(s.lane));
-      c = member_->view(s.lane, w.granule);
+      c = member_->view(s.lane, request.granule);
     }
     return member_->has_all(s.lane) && !confirm(s) ? chunk{} : c;
   }
-  void end_take(flow s) {
+  void release_result(flow s) {
     if (member_) {
       member_->release(s.lane);
     } else if (fan_outs_[s.lane].bytes() != 0) {
       host_.release(fan_outs_[s.lane].root(), s);
     }
   }
-  void look_for_ranks(std::uint32_t lane) { this->revoke_if_absent(lane, {member_->blocking_rank(lane)}); }
+  void check_ranks(std::uint32_t lane) { this->revoke_if_absent(lane, {member_->blocking_rank(lane)}); }
 
   /// Confirms to the root that this rank has the whole message. The operation may only end here afterwards: this rank
   /// may then leave, or wait for a later action of the root. False if Host did not accept the message yet.
@@ -203,7 +204,7 @@ class udp_multicast
 
   /// Probes the group, and makes this rank a member if all ranks hear all.
   template <rendezvous M>
-  void open(M& meet, options const& o) {
+  void open(M& meet, options const& settings) {
     if (size() == 1) {
       return;
     }
@@ -213,9 +214,9 @@ class udp_multicast
     }
     std::uint32_t const nonce = detail::udp::draw_job();
     std::vector<std::string> const publications =
-        meet.exchange(detail::message({(std::min)(o.window, (std::max)(network_.room(), 4U)), " ", nonce, " ",
+        meet.exchange(detail::message({(std::min)(settings.window, (std::max)(network_.room(), 4U)), " ", nonce, " ",
                                        network_.card(), " ", network_.choose_group(nonce)}));
-    typename member_type::terms terms{.window = o.window};
+    typename member_type::terms terms{.window = settings.window};
     std::vector<std::string> cards;
     std::vector<typename network_type::port::address> addresses;
     for (std::string const& publication : publications) {
@@ -238,7 +239,7 @@ class udp_multicast
     }
     if (no_group_reason_.empty()) {
       member_.emplace(network_.open(), terms, rank(), std::move(addresses), network_.address_of(group_));
-      no_group_reason_ = probe_group(meet, o.probe_time);
+      no_group_reason_ = probe_group(meet, settings.probe_time);
     }
     if (!no_group_reason_.empty()) {
       member_.reset();
@@ -274,9 +275,9 @@ class udp_multicast
         report += member_->reachability().hears(r) ? "" : std::to_string(r) + " ";
       }
     }
-    auto const all = meet.exchange(report);
+    auto const reports = meet.exchange(report);
     for (rank_type r = 0; r != size(); ++r) {
-      for (detail::word_reader reader(all[r]); !reader.empty();) {
+      for (detail::word_reader reader(reports[r]); !reader.empty();) {
         unheard_pairs_.push_back({r, reader.number<rank_type>()});
       }
     }
@@ -295,7 +296,7 @@ class udp_multicast
   }
   /// The first rank's reason for having no group.
   [[nodiscard]] static std::string first_reason(std::vector<std::string> const& publications) {
-    auto const match = std::ranges::find_if(publications, [](std::string const& one) { return !one.empty(); });
+    auto const match = std::ranges::find_if(publications, [](std::string const& text) { return !text.empty(); });
     return match == publications.end() ? std::string()
                                        : "rank " + std::to_string(match - publications.begin()) + " " + *match;
   }
@@ -317,8 +318,8 @@ class udp_multicast
         next = now() + probe_interval;
         was_hearing = hears;
       }
-      pollfd one{network_.open().descriptor(), POLLIN, 0};
-      ::poll(&one, 1, static_cast<int>(probe_interval / std::chrono::milliseconds(1)));
+      pollfd entry{network_.open().descriptor(), POLLIN, 0};
+      ::poll(&entry, 1, static_cast<int>(probe_interval / std::chrono::milliseconds(1)));
       member_->advance(now());
     }
     for (int i = 0; i != last; ++i) {

@@ -38,7 +38,7 @@ class loopback {
   explicit loopback(M& meet)
       : world_(join(meet)),
         endpoint_(world_->segment(), meet, detail::common_places{}, world_->bells(), world_->barrier()),
-        out_(endpoint_, world_->chunks(meet.rank())),
+        outbox_(endpoint_, world_->chunks(meet.rank())),
         elements_(meet.size()) {}
 
   loopback(loopback const&) = delete;
@@ -52,27 +52,27 @@ class loopback {
   [[nodiscard]] rank_type size() const noexcept { return endpoint_.size(); }
 
   /// Opens a flow, as part of a call; at most one is open on a lane.
-  void begin(flow s, call const& what) noexcept {
-    endpoint_.begin(s, what);
-    out_.begin(s, what);
+  void begin(flow s, call const& call_info) noexcept {
+    endpoint_.begin(s, call_info);
+    outbox_.begin(s, call_info);
   }
   /// Closes a flow whose messages are all complete.
   void end(flow) noexcept {}
-  /// Announces a message; `same` is true if it has the bytes of the previous one on that flow.
-  void next_message(flow s, bool same) noexcept { out_.next_message(s, same); }
+  /// Announces a message; `repeats_bytes` is true if it has the bytes of the previous one on that flow.
+  void next_message(flow s, bool repeats_bytes) noexcept { outbox_.next_message(s, repeats_bytes); }
 
   /// True if a peer would read these bytes in place.
   [[nodiscard]] bool shares(rank_type, flow s, std::span<std::byte const> bytes) const noexcept {
-    return out_.shares(s, bytes.size());
+    return outbox_.shares(s, bytes.size());
   }
 
   /// Offers a message, or the rest of one, and returns how many bytes were accepted; never waits.
   send_result send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
-    return out_.send(peer, s, bytes, granule, shares(peer, s, bytes));
+    return outbox_.send(peer, s, bytes, granule, shares(peer, s, bytes));
   }
   /// Offers a message like `send`, with the place where the receiver may write its result.
   send_result lend(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule, std::byte* back) {
-    return out_.lends(bytes.size()) ? out_.lend(peer, s, bytes, back) : send(peer, s, bytes, granule);
+    return outbox_.lends(bytes.size()) ? outbox_.lend(peer, s, bytes, back) : send(peer, s, bytes, granule);
   }
   /// Offers bytes that the peer has lent, like `send`; writes them to the peer's place if possible.
   send_result give_back(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
@@ -82,15 +82,15 @@ class loopback {
   /// The place where the result of lent bytes in `view` may be made at once; null if there is none.
   [[nodiscard]] std::byte* result_place(rank_type peer, flow s) noexcept { return endpoint_.result_place(peer, s); }
   /// True if the buffer of the send with this ticket is free.
-  [[nodiscard]] bool is_released(rank_type peer, flow s, ticket k) noexcept {
-    return endpoint_.is_released(peer, s, k);
+  [[nodiscard]] bool is_released(rank_type peer, flow s, ticket release_ticket) noexcept {
+    return endpoint_.is_released(peer, s, release_ticket);
   }
 
   /// The next chunk of a peer's message, of whole granules, or nothing yet; throws error (mismatch) if calls differ.
-  chunk view(rank_type peer, flow s, receive_request const& w) {
-    if (w.granule > out_.chunk_bytes()) [[unlikely]] {
+  chunk view(rank_type peer, flow s, receive_request const& request) {
+    if (request.granule > outbox_.chunk_bytes()) [[unlikely]] {
       return elements_.view(
-          peer, s.lane, w.granule, [&] { return endpoint_.view(peer, s); }, [&] { endpoint_.release(peer, s); });
+          peer, s.lane, request.granule, [&] { return endpoint_.view(peer, s); }, [&] { endpoint_.release(peer, s); });
     }
     return endpoint_.view(peer, s);
   }
@@ -132,9 +132,9 @@ class loopback {
   /// Does nothing: threads do not die alone, and a rank that leaves announces it.
   void probe() noexcept {}
   /// Makes a fault known to every member; the first one takes precedence.
-  void revoke(tutti::fault why) noexcept { endpoint_.revoke(why); }
+  void revoke(tutti::fault cause) noexcept { endpoint_.revoke(cause); }
   /// Tells the other ranks the reason why this one leaves: a fault in another communicator of its world.
-  void announce_departure(tutti::fault const& why) noexcept { endpoint_.announce_departure(why); }
+  void announce_departure(tutti::fault const& cause) noexcept { endpoint_.announce_departure(cause); }
   /// Returns once nothing accesses this rank's memory any more; called after a fault.
   void quiesce() noexcept { endpoint_.quiesce(all_live); }
 
@@ -144,26 +144,26 @@ class loopback {
   template <rendezvous M>
   static world::handle join(M& meet) {
     std::string text;
-    world::handle joined = meet.rank() == 0 ? world::create(meet.size(), text) : world::handle();
+    world::handle joined_world = meet.rank() == 0 ? world::create(meet.size(), text) : world::handle();
     text = meet.exchange(text)[0];
     if (meet.rank() != 0) {
-      joined = world::find(text);
+      joined_world = world::find(text);
     }
-    if (joined && !text.empty()) {
-      joined->segment().construct(meet.rank());
+    if (joined_world && !text.empty()) {
+      joined_world->segment().construct(meet.rank());
     }
-    auto const ready = meet.exchange(joined ? "yes" : "no");
+    auto const ready = meet.exchange(joined_world ? "yes" : "no");
     for (rank_type r = 0; r < meet.size(); ++r) {
       if (text.empty() || ready[r] != "yes") {
         world::refuse(detail::world_rank(meet, meet.rank()), detail::world_rank(meet, r), text.empty());
       }
     }
-    return joined;
+    return joined_world;
   }
 
   world::handle world_;
   endpoint_type endpoint_;
-  detail::outbox<endpoint_type> out_;
+  detail::outbox<endpoint_type> outbox_;
   detail::large_elements elements_;
 };
 

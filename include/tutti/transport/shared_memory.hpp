@@ -42,11 +42,11 @@ class basic_shared_memory {
   /// @throws error(failure::join) on every rank if one cannot map the memory, or there is not enough memory; and the
   /// errors of the rendezvous
   template <rendezvous M>
-  explicit basic_shared_memory(M& meet, options const& o = {})
-      : world_(meet, o),
+  explicit basic_shared_memory(M& meet, options const& settings = {})
+      : world_(meet, settings),
         endpoint_(world_.mail(), meet, world_.places(), world_.bells(), world_.barrier()),
-        out_(endpoint_, world_.chunks(meet.rank())),
-        attached_(meet.size()),
+        outbox_(endpoint_, world_.chunks(meet.rank())),
+        attached_messages_(meet.size()),
         reader_(world_, meet.size()),
         elements_(meet.size()) {}
 
@@ -65,14 +65,14 @@ class basic_shared_memory {
   [[nodiscard]] rank_type size() const noexcept { return endpoint_.size(); }
 
   /// Opens a flow, as part of a call; at most one is open on a lane.
-  void begin(flow s, call const& what) noexcept {
-    endpoint_.begin(s, what);
-    out_.begin(s, what);
+  void begin(flow s, call const& call_info) noexcept {
+    endpoint_.begin(s, call_info);
+    outbox_.begin(s, call_info);
   }
   /// Closes a flow whose messages are all complete.
   void end(flow) noexcept {}
-  /// Announces a message; `same` is true if it has the bytes of the previous one on that flow.
-  void next_message(flow s, bool same) noexcept { out_.next_message(s, same); }
+  /// Announces a message; `repeats_bytes` is true if it has the bytes of the previous one on that flow.
+  void next_message(flow s, bool repeats_bytes) noexcept { outbox_.next_message(s, repeats_bytes); }
 
   /// True if a peer would read these bytes in place.
   [[nodiscard]] bool shares(rank_type peer, flow s, std::span<std::byte const> bytes) const noexcept {
@@ -82,19 +82,19 @@ class basic_shared_memory {
   /// Offers a message, or the rest of one, and returns how many bytes were accepted; never waits.
   send_result send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
     if (attaches(peer, s, bytes)) [[unlikely]] {
-      send_result const result = out_.send(peer, s, bytes, granule, true);
+      send_result const result = outbox_.send(peer, s, bytes, granule, true);
       if (result.is_accepted) {
-        attached_.add(peer, s.lane, result.release_ticket, bytes.first(result.bytes));
+        attached_messages_.add(peer, s.lane, result.release_ticket, bytes.first(result.bytes));
       }
       return result;
     }
-    return out_.send(peer, s, bytes, granule, lies_in_shared_memory(s, bytes));
+    return outbox_.send(peer, s, bytes, granule, lies_in_shared_memory(s, bytes));
   }
   /// Offers a message like `send`, with the place where the receiver may write its result.
   send_result lend(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule, std::byte* back) {
-    bool const here =
-        out_.lends(bytes.size()) && endpoint_.places().is_shared(bytes.data()) && endpoint_.places().is_shared(back);
-    return here ? out_.lend(peer, s, bytes, back) : send(peer, s, bytes, granule);
+    bool const is_lendable =
+        outbox_.lends(bytes.size()) && endpoint_.places().is_shared(bytes.data()) && endpoint_.places().is_shared(back);
+    return is_lendable ? outbox_.lend(peer, s, bytes, back) : send(peer, s, bytes, granule);
   }
   /// Offers bytes that the peer has lent, like `send`; writes them to the peer's place if possible.
   send_result give_back(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
@@ -104,25 +104,25 @@ class basic_shared_memory {
   /// The place where the result of lent bytes in `view` may be made at once; null if there is none.
   [[nodiscard]] std::byte* result_place(rank_type peer, flow s) noexcept { return endpoint_.result_place(peer, s); }
   /// True if the buffer of the send with this ticket is free.
-  [[nodiscard]] bool is_released(rank_type peer, flow s, ticket k) noexcept {
-    return endpoint_.is_released(peer, s, k);
+  [[nodiscard]] bool is_released(rank_type peer, flow s, ticket release_ticket) noexcept {
+    return endpoint_.is_released(peer, s, release_ticket);
   }
 
   /// The memory of tutti::allocator, which peers read without a copy.
   [[nodiscard]] intrusive_pointer<memory_source> memory() const noexcept { return world_.arena(); }
 
   /// The next chunk of a peer's message, of whole granules, or nothing yet; throws error (mismatch) if calls differ.
-  chunk view(rank_type peer, flow s, receive_request const& w) {
-    if (w.granule > out_.chunk_bytes()) [[unlikely]] {
+  chunk view(rank_type peer, flow s, receive_request const& request) {
+    if (request.granule > outbox_.chunk_bytes()) [[unlikely]] {
       return elements_.view(
-          peer, s.lane, w.granule, [&] { return next(peer, s, w); }, [&] { finished(peer, s); });
+          peer, s.lane, request.granule, [&] { return next(peer, s, request); }, [&] { release_message(peer, s); });
     }
-    return next(peer, s, w);
+    return next(peer, s, request);
   }
   /// Releases the chunk of `view`.
   void release(rank_type peer, flow s) noexcept {
     elements_.release(peer, s.lane);
-    finished(peer, s);
+    release_message(peer, s);
   }
   /// Throws as `view` does if that peer is at the same flow with another call, even if it sends nothing.
   void detect_mismatch(rank_type peer, flow s) { endpoint_.detect_mismatch(peer, s); }
@@ -138,8 +138,8 @@ class basic_shared_memory {
   }
   /// Makes progress: sends the parts of private memory that peers request. Never waits.
   void poll() {
-    if (!attached_.empty()) [[unlikely]] {
-      attached_.serve(endpoint_, out_);
+    if (!attached_messages_.empty()) [[unlikely]] {
+      attached_messages_.serve(endpoint_, outbox_);
     }
   }
 
@@ -170,9 +170,9 @@ class basic_shared_memory {
     }
   }
   /// Makes a fault known to every member; the first one takes precedence.
-  void revoke(tutti::fault why) noexcept { endpoint_.revoke(why); }
+  void revoke(tutti::fault cause) noexcept { endpoint_.revoke(cause); }
   /// Tells the other ranks the reason why this one leaves: a fault in another communicator of its world.
-  void announce_departure(tutti::fault const& why) noexcept { endpoint_.announce_departure(why); }
+  void announce_departure(tutti::fault const& cause) noexcept { endpoint_.announce_departure(cause); }
   /// Returns once nothing accesses this rank's memory any more; called after a fault.
   void quiesce() noexcept {
     endpoint_.quiesce([this](rank_type r) { return is_alive(r); });
@@ -182,16 +182,16 @@ class basic_shared_memory {
   friend detail::shared_world<Doorbells>;
 
   /// The world, whose memory its splits share.
-  [[nodiscard]] detail::shared_world<Doorbells> const& shared() const noexcept { return world_; }
+  [[nodiscard]] detail::shared_world<Doorbells> const& world() const noexcept { return world_; }
   /// The next chunk of a message, from shared or from private memory.
-  chunk next(rank_type peer, flow s, receive_request const& w) {
+  chunk next(rank_type peer, flow s, receive_request const& request) {
     chunk const c = endpoint_.view(peer, s);
     if (c.bytes <= detail::mailbox::max_inline ||
         !detail::shared_places::is_private(endpoint_.message_place(peer, s))) {
       return c;
     }
     if (!reader_.requests_parts(peer, s.lane)) [[likely]] {
-      if (chunk const part = reader_.view(peer, s.lane, reinterpret_cast<std::uintptr_t>(c.data), c.bytes, w)) {
+      if (chunk const part = reader_.view(peer, s.lane, reinterpret_cast<std::uintptr_t>(c.data), c.bytes, request)) {
         return part;
       }
       if (!is_alive(peer)) {
@@ -203,14 +203,15 @@ class basic_shared_memory {
     return reader_.view_copy(
         peer, s.lane, c.bytes,
         [&](std::size_t bytes) {
-          return out_.send_size(bytes < w.bytes ? bytes : w.bytes, out_.chunk_bytes(), w.granule);
+          return outbox_.send_size(bytes < request.bytes ? bytes : request.bytes, outbox_.chunk_bytes(),
+                                   request.granule);
         },
         [&](std::size_t begin, std::size_t bytes) {
           endpoint_.request_part(peer, s, {static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(bytes)});
         },
         [&] { return endpoint_.part(peer, s); });
   }
-  void finished(rank_type peer, flow s) noexcept {
+  void release_message(rank_type peer, flow s) noexcept {
     if (world_.shape().attach_from == SIZE_MAX || reader_.release(peer, s.lane)) {
       endpoint_.release(peer, s);
     }
@@ -218,13 +219,13 @@ class basic_shared_memory {
 
   /// True if the peer copies the bytes out of this rank's private memory itself.
   [[nodiscard]] bool attaches(rank_type peer, flow s, std::span<std::byte const> bytes) const noexcept {
-    return bytes.size() >= world_.shape().attach_from && bytes.size() > detail::mailbox::max_inline && out_.moves(s) &&
-           !attached_.refused_by(peer);
+    return bytes.size() >= world_.shape().attach_from && bytes.size() > detail::mailbox::max_inline &&
+           outbox_.moves(s) && !attached_messages_.has_refused(peer);
   }
 
   /// True if the peer reads the bytes in place, in shared memory.
   [[nodiscard]] bool lies_in_shared_memory(flow s, std::span<std::byte const> bytes) const noexcept {
-    return out_.shares(s, bytes.size()) && endpoint_.places().is_shared(bytes.data());
+    return outbox_.shares(s, bytes.size()) && endpoint_.places().is_shared(bytes.data());
   }
 
   /// False for a process that died or executed another program. A rank that leaves announces it before it closes its
@@ -235,8 +236,8 @@ class basic_shared_memory {
 
   detail::shared_world<Doorbells> world_;
   endpoint_type endpoint_;
-  detail::outbox<endpoint_type> out_;
-  detail::attached_messages attached_;
+  detail::outbox<endpoint_type> outbox_;
+  detail::attached_messages attached_messages_;
   detail::peer_reader<detail::shared_world<Doorbells>> reader_;
   detail::large_elements elements_;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/tcp/address.hpp>
+#include <tutti/detail/tcp/endpoint_info.hpp>
 #include <tutti/detail/tcp/mesh.hpp>
 #include <tutti/extend/rendezvous.hpp>
 #include <tutti/extend/transport.hpp>
@@ -38,9 +38,10 @@ class tcp {
   /// @throws error (failure::join) if there is no such interface, the rendezvous fails, or a rank listens at an
   /// address that others cannot reach
   template <locates_hosts M>
-  explicit tcp(M& meet, options const& o = {}) : mesh_(o, detail::tcp::own_address(meet, o), meet.rank(), meet.size()) {
+  explicit tcp(M& meet, options const& settings = {})
+      : mesh_(settings, detail::tcp::own_address(meet, settings), meet.rank(), meet.size()) {
     std::vector<std::string> const endpoints =
-        meet.exchange(detail::tcp::endpoint_info::local(mesh_.listening_address(), o).text());
+        meet.exchange(detail::tcp::endpoint_info::local(mesh_.listening_address(), settings).text());
     mesh_.meet(detail::tcp::directions_of(endpoints, mesh_.listening_address()));
   }
 
@@ -50,7 +51,7 @@ class tcp {
   [[nodiscard]] rank_type size() const noexcept { return mesh_.size(); }
 
   /// Opens a flow, as part of a call; at most one is open on a lane.
-  void begin(flow s, call const& what) noexcept { mesh_.calls[s.lane] = {true, s.number, what}; }
+  void begin(flow s, call const& call_info) noexcept { mesh_.calls[s.lane] = {true, s.number, call_info}; }
   /// Closes a flow whose messages are all complete.
   void end(flow) noexcept {}
 
@@ -75,14 +76,14 @@ class tcp {
 
   /// The next chunk of a peer's message, of whole granules, or nothing yet.
   /// @throws error (failure::mismatch) that shows both calls
-  [[nodiscard]] chunk view(rank_type peer, flow s, receive_request const& w) {
+  [[nodiscard]] chunk view(rank_type peer, flow s, receive_request const& request) {
     detail::tcp::connection* const link = fault() ? nullptr : mesh_.reach(peer);
     if (link == nullptr) {
       return {};
     }
     chunk c;
     try {
-      c = link->view(s, w, mesh_.calls[s.lane].description);
+      c = link->view(s, request, mesh_.calls[s.lane].description);
     } catch (error const&) {
       mesh_.revoke({failure::mismatch, peer, rank()});
       throw;
@@ -133,9 +134,9 @@ class tcp {
   /// Probes for lost peers by system calls; to be called every few milliseconds of waiting.
   void probe() { mesh_.probe(); }
   /// Makes a fault known to every member; the first one takes precedence.
-  void revoke(tutti::fault const& why) { mesh_.revoke(why); }
+  void revoke(tutti::fault const& cause) { mesh_.revoke(cause); }
   /// Tells the other ranks the reason why this one leaves: a fault in another communicator of its world.
-  void announce_departure(tutti::fault const& why) { mesh_.announce_departure(why); }
+  void announce_departure(tutti::fault const& cause) { mesh_.announce_departure(cause); }
   /// Does nothing: peers never access this rank's memory.
   void quiesce() noexcept {}
 

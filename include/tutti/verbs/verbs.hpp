@@ -6,7 +6,7 @@
 #include <tutti/extend/expects.hpp>
 #include <tutti/extend/rendezvous.hpp>
 #include <tutti/extend/transport.hpp>
-#include <tutti/verbs/detail/edges.hpp>
+#include <tutti/verbs/detail/connections.hpp>
 #include <tutti/verbs/detail/private_file.hpp>
 
 #include <concepts>
@@ -41,44 +41,45 @@ class verbs {
   /// @throws error (failure::join) on every rank if one has no device, or may not lock its memory; also the errors of
   /// the rendezvous
   template <locates_hosts M>
-  explicit verbs(M& meet, options const& o = {}) {
-    expects(o.timeout >= 1 && o.timeout <= 31, "verbs_options::timeout must be 1 to 31, not ", int{o.timeout});
-    expects(o.piece != 0, "verbs_options::piece must be 1 byte or more, not 0");
+  explicit verbs(M& meet, options const& settings = {}) {
+    expects(settings.timeout >= 1 && settings.timeout <= 31, "verbs_options::timeout must be 1 to 31, not ",
+            int{settings.timeout});
+    expects(settings.piece != 0, "verbs_options::piece must be 1 byte or more, not 0");
     std::string host;
     if constexpr (!on_one_host<M>) {
       host = meet.local_host();
     }
-    std::string own_info;
+    std::string local_info;
     try {
-      edges_ = detail::owner<detail::verbs::edges>(
-          new detail::verbs::edges(o, detail::tcp::own_address(meet, {}), host, meet.rank(), meet.size()));
-      own_info = edges_->text();
+      connections_ = detail::owner<detail::verbs::connections>(
+          new detail::verbs::connections(settings, detail::tcp::own_address(meet, {}), host, meet.rank(), meet.size()));
+      local_info = connections_->text();
     } catch (error const& e) {
-      own_info = detail::verbs::endpoint_info::refusal(e.what());
+      local_info = detail::verbs::endpoint_info::refusal(e.what());
     }
-    auto infos = detail::verbs::addresses::parse(meet.exchange(own_info));
+    auto infos = detail::verbs::addresses::parse(meet.exchange(local_info));
     memory_ = memory_for(meet);
     adopt(memory_);
-    edges_->meet(std::move(infos));
+    connections_->meet(std::move(infos));
   }
   verbs(verbs const&) = delete;
   verbs& operator=(verbs const&) = delete;
   /// Leaves. Peers that still wait for this rank get failure::peer_lost.
   ~verbs() {
-    if (edges_ && !edges_->is_own()) {
-      std::ignore = edges_.release();
+    if (connections_ && !connections_->is_own()) {
+      std::ignore = connections_.release();
     }
   }
 
   /// The number of this rank.
-  [[nodiscard]] rank_type rank() const noexcept { return edges_->rank(); }
+  [[nodiscard]] rank_type rank() const noexcept { return connections_->rank(); }
   /// The number of ranks.
-  [[nodiscard]] rank_type size() const noexcept { return edges_->size(); }
+  [[nodiscard]] rank_type size() const noexcept { return connections_->size(); }
   /// The number by which other members reach this host; worlds that are split from this one use it.
-  [[nodiscard]] std::string local_host() const { return edges_->mesh().listening_address().host(); }
+  [[nodiscard]] std::string local_host() const { return connections_->mesh().listening_address().host(); }
 
   /// Opens a flow for a call; at most one is open on a lane.
-  void begin(flow s, call const& call_info) noexcept { edges_->begin(s, call_info); }
+  void begin(flow s, call const& call_info) noexcept { connections_->begin(s, call_info); }
   /// Closes a flow; all its messages have been released.
   void end(flow) noexcept {}
 
@@ -91,37 +92,41 @@ class verbs {
   /// registration does not.
   [[nodiscard]] intrusive_pointer<memory_source> memory() const noexcept { return memory_; }
   /// Registers memory of this source once, too.
-  void adopt(intrusive_pointer<memory_source> s) { edges_->memory().adopt(std::move(s)); }
+  void adopt(intrusive_pointer<memory_source> s) { connections_->memory().adopt(std::move(s)); }
 
   /// Offers a message, or the rest of one, and returns how many bytes were accepted; never waits.
   [[nodiscard]] send_result send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t) {
-    return submit(peer, s, [&](detail::verbs::edge& e) { return e.send(s, edges_->current_check(s), bytes); });
+    return submit(peer, s, [&](detail::verbs::connection& peer_connection) {
+      return peer_connection.send(s, connections_->current_check(s), bytes);
+    });
   }
   /// Sends a long message, whose receiver may write its result to `back`.
   [[nodiscard]] send_result lend(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t,
                                  std::byte* back) {
-    return submit(peer, s, [&](detail::verbs::edge& e) {
-      return e.may_lend(bytes.size()) ? e.lend(s, edges_->current_check(s), bytes, back)
-                                      : e.send(s, edges_->current_check(s), bytes);
+    return submit(peer, s, [&](detail::verbs::connection& peer_connection) {
+      return peer_connection.may_lend(bytes.size())
+                 ? peer_connection.lend(s, connections_->current_check(s), bytes, back)
+                 : peer_connection.send(s, connections_->current_check(s), bytes);
     });
   }
   /// Sends the result of a message that the peer lent: to the peer's `back` if that is possible, otherwise like
   /// `send`.
   [[nodiscard]] send_result give_back(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t) {
-    return submit(peer, s, [&](detail::verbs::edge& e) {
-      return e.has_loan(s, bytes.size()) ? e.give_back(s, bytes) : e.send(s, edges_->current_check(s), bytes);
+    return submit(peer, s, [&](detail::verbs::connection& peer_connection) {
+      return peer_connection.has_loan(s, bytes.size()) ? peer_connection.give_back(s, bytes)
+                                                       : peer_connection.send(s, connections_->current_check(s), bytes);
     });
   }
   /// Returns null: only the device accesses a peer's memory.
   [[nodiscard]] std::byte* result_place(rank_type, flow) const noexcept { return nullptr; }
   /// True if the buffer sent under this ticket is free.
   /// @throws error (failure::peer_lost) with the state of the failed connection; send and view throw it, too
-  [[nodiscard]] bool is_released(rank_type peer, flow s, ticket k) {
-    detail::verbs::edge const& e = edges_->edge_to(peer);
-    if (!e.is_released(s.lane, k)) {
-      edges_->poll();
-      if (!e.is_released(s.lane, k)) {
-        edges_->check_peer(peer);
+  [[nodiscard]] bool is_released(rank_type peer, flow s, ticket release_ticket) {
+    detail::verbs::connection const& peer_connection = connections_->connection_to(peer);
+    if (!peer_connection.is_released(s.lane, release_ticket)) {
+      connections_->poll();
+      if (!peer_connection.is_released(s.lane, release_ticket)) {
+        connections_->check_peer(peer);
         return false;
       }
     }
@@ -130,64 +135,66 @@ class verbs {
 
   /// Returns the next chunk of a peer's message, or an empty one if nothing has arrived.
   /// @throws error (failure::mismatch) that shows both calls
-  [[nodiscard]] chunk view(rank_type peer, flow s, receive_request const& w) {
-    detail::verbs::edge* const e = edges_->reach(peer);
-    if (e == nullptr) {
+  [[nodiscard]] chunk view(rank_type peer, flow s, receive_request const& request) {
+    detail::verbs::connection* const peer_connection = connections_->reach(peer);
+    if (peer_connection == nullptr) {
       return {};
     }
-    chunk c = next(*e, peer, s, w);
+    chunk c = next(*peer_connection, peer, s, request);
     if (!c && !fault()) {
-      edges_->poll();
-      c = next(*e, peer, s, w);
-      if (!c && (e->queue().is_broken() || !e->has_message(s.lane))) {
-        edges_->check_peer(peer);
+      connections_->poll();
+      c = next(*peer_connection, peer, s, request);
+      if (!c && (peer_connection->queue().is_broken() || !peer_connection->has_message(s.lane))) {
+        connections_->check_peer(peer);
       }
     }
     return c;
   }
   /// Frees the chunk that `view` returned.
-  void release(rank_type peer, flow s) noexcept { edges_->edge_to(peer).release(s.lane, edges_->pool()); }
+  void release(rank_type peer, flow s) noexcept {
+    connections_->connection_to(peer).release(s.lane, connections_->pool());
+  }
 
   /// Queries a peer's call, to find a mismatch; a later inquiry evaluates the answer.
   /// @throws error (failure::mismatch) if the peer is at this flow with another call
-  void detect_mismatch(rank_type peer, flow s) { edges_->mesh().detect_mismatch(peer, s); }
+  void detect_mismatch(rank_type peer, flow s) { connections_->mesh().detect_mismatch(peer, s); }
   /// True if a peer, from which no message is expected, is known to have left or died.
-  [[nodiscard]] bool has_left(rank_type peer) { return edges_->mesh().has_left(peer); }
+  [[nodiscard]] bool has_left(rank_type peer) { return connections_->mesh().has_left(peer); }
   /// Publishes this rank's wait state to ranks that have queried it.
-  void publish_wait(wait_report const& w) { edges_->mesh().publish_wait(w); }
+  void publish_wait(wait_report const& w) { connections_->mesh().publish_wait(w); }
   /// Queries a peer's wait state; false while the peer cannot be reached.
-  [[nodiscard]] bool query_wait(rank_type peer) { return edges_->mesh().query_wait(peer); }
+  [[nodiscard]] bool query_wait(rank_type peer) { return connections_->mesh().query_wait(peer); }
   /// The last report of a rank, this one included, of its wait on a lane.
   [[nodiscard]] wait_report reported_wait(rank_type r, std::uint32_t lane) const noexcept {
-    return edges_->mesh().reported_wait(r, lane);
+    return connections_->mesh().reported_wait(r, lane);
   }
 
   /// Makes progress; never waits.
-  void poll() { edges_->poll(); }
+  void poll() { connections_->poll(); }
   /// Returns a descriptor that becomes readable when there may be something to do; poll once more, then sleep.
-  [[nodiscard]] int arm() { return edges_->arm(); }
+  [[nodiscard]] int arm() { return connections_->arm(); }
   /// Counterpart of `arm`.
-  void disarm() { edges_->disarm(); }
+  void disarm() { connections_->disarm(); }
   /// The time by the clock of the transport.
   [[nodiscard]] time_point now() const noexcept { return steady_now(); }
 
   /// The fault of this world, or none. Cheap: waiting ranks call it often.
-  [[nodiscard]] tutti::fault fault() const noexcept { return edges_->fault(); }
+  [[nodiscard]] tutti::fault fault() const noexcept { return connections_->fault(); }
   /// Probes silent peers, at most ten times a second.
-  void probe() { edges_->probe(); }
+  void probe() { connections_->probe(); }
   /// Announces a fault to every member; the first fault of a world wins.
-  void revoke(tutti::fault const& reason) { edges_->revoke(reason); }
+  void revoke(tutti::fault const& reason) { connections_->revoke(reason); }
   /// Tells the other ranks why this one leaves: a fault in another communicator of its world.
-  void announce_departure(tutti::fault const& reason) { edges_->announce_departure(reason); }
+  void announce_departure(tutti::fault const& reason) { connections_->announce_departure(reason); }
   /// The address of a peer, for errors; empty if there is none.
-  [[nodiscard]] std::string place_of(rank_type peer) const { return edges_->mesh().place_of(peer); }
+  [[nodiscard]] std::string place_of(rank_type peer) const { return connections_->mesh().place_of(peer); }
   /// Returns when neither peers nor the device access this rank's memory any more, after a second at most.
-  void quiesce() { edges_->quiesce(); }
+  void quiesce() { connections_->quiesce(); }
 
   /// Number of peers with a queue pair.
-  [[nodiscard]] std::size_t connections() const noexcept { return edges_->count(); }
+  [[nodiscard]] std::size_t connections() const noexcept { return connections_->count(); }
   /// Refused connections of the control sockets, and other unusual events, for reports; at most a few dozen.
-  [[nodiscard]] std::vector<std::string> const& incidents() const noexcept { return edges_->mesh().incidents(); }
+  [[nodiscard]] std::vector<std::string> const& incidents() const noexcept { return connections_->mesh().incidents(); }
 
  private:
   /// Returns the memory source of the world that is split, or a new one.
@@ -207,40 +214,43 @@ class verbs {
   }
   template <class F>
   [[nodiscard]] send_result submit(rank_type peer, flow s, F const& f) {
-    detail::verbs::edge* const e = edges_->reach(peer);
-    if (e != nullptr && !e->has_room(s.lane)) {
-      edges_->poll();
+    detail::verbs::connection* const peer_connection = connections_->reach(peer);
+    if (peer_connection != nullptr && !peer_connection->has_room(s.lane)) {
+      connections_->poll();
     }
-    if (e == nullptr || fault()) {
+    if (peer_connection == nullptr || fault()) {
       return {};
     }
     send_result result;
     try {
-      result = f(*e);
+      result = f(*peer_connection);
     } catch (error const&) {
-      edges_->revoke({failure::cancelled, rank(), rank()});
+      connections_->revoke({failure::cancelled, rank(), rank()});
       throw;
     }
     if (!result.is_accepted) {
-      edges_->poll();
-      edges_->check_peer(peer);
+      connections_->poll();
+      connections_->check_peer(peer);
     }
     return result;
   }
-  [[nodiscard]] chunk next(detail::verbs::edge& e, rank_type peer, flow s, receive_request const& w) {
-    if (fault() || !e.has_message(s.lane)) {
+  [[nodiscard]] chunk next(detail::verbs::connection& peer_connection, rank_type peer, flow s,
+                           receive_request const& request) {
+    if (fault() || !peer_connection.has_message(s.lane)) {
       return {};
     }
     try {
-      return e.view(s, w, edges_->current_check(s), edges_->call_of(s), edges_->pool());
+      return peer_connection.view(s, request, connections_->current_check(s), connections_->call_of(s),
+                                  connections_->pool());
     } catch (error const& failure_error) {
-      edges_->revoke(failure_error.kind() == failure::mismatch ? tutti::fault{failure::mismatch, peer, rank()}
-                                                               : tutti::fault{failure::cancelled, rank(), rank()});
+      connections_->revoke(failure_error.kind() == failure::mismatch
+                               ? tutti::fault{failure::mismatch, peer, rank()}
+                               : tutti::fault{failure::cancelled, rank(), rank()});
       throw;
     }
   }
 
-  detail::owner<detail::verbs::edges> edges_;
+  detail::owner<detail::verbs::connections> connections_;
   intrusive_pointer<memory_source> memory_;
 };
 

@@ -170,7 +170,7 @@ class device_without_knowledge final : public tutti::detail::fpga_nic::in_proces
     if (!joins && h.kind != udp::kind::query) {
       return;
     }
-    h.kind = joins ? udp::kind::joined : udp::kind::missing;
+    h.kind = joins ? udp::kind::grant : udp::kind::missing;
     h.length = joins ? h.length : std::uint16_t{0};
     std::array<std::byte, udp::max_packet> answer;
     net.answer(from, std::span(answer).first(udp::seal().write(h, p.payload.first(h.length), answer.data())));
@@ -319,7 +319,7 @@ BOOST_AUTO_TEST_CASE(a_pull_of_weights_ends_when_the_rank_that_has_them_is_kille
       if (world.rank() == 0) {
         ::raise(SIGKILL);
       }
-      world.transport().pull(std::span(weights));
+      world.transport().fetch_weights(std::span(weights));
       sum(weights);
     });
   }

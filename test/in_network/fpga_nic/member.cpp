@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(what_the_stand_in_waits_for_is_given_to_it_at_once) {
       fpga::packet p;
       BOOST_TEST((net.seal().read(bytes, p) == fpga::reading::good));
       if (p.head.kind == fpga::kind::join) {
-        p.head.kind = fpga::kind::joined;
+        p.head.kind = fpga::kind::grant;
         say(at_0, 2, p.head, granted());
       } else if (p.head.kind == fpga::kind::contribute) {
         at_stand_in += p.head.sequence == waited_for ? 1 : 1000;
@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(what_was_lost_together_is_sent_again_together) {
       BOOST_TEST((net.seal().read(bytes, p) == fpga::reading::good));
       contributions += p.head.kind == fpga::kind::contribute ? 1 : 0;
       if (p.head.kind == fpga::kind::join) {
-        p.head.kind = fpga::kind::joined;
+        p.head.kind = fpga::kind::grant;
         say(at_device, 2, p.head, granted());
       } else if (p.head.kind == fpga::kind::query) {
         questions.push_back(p.head);
@@ -203,8 +203,8 @@ BOOST_AUTO_TEST_CASE(the_stand_in_asks_about_a_slot_that_was_used_just_before) {
     give(worker, 0);
   }
   give(0, next_of_its_phase);
-  rank_0.look(now += 1ms, emit);
+  rank_0.query_members(now += 1ms, emit);
   BOOST_TEST(queried.empty());
-  rank_0.look(now += 10ms, emit);
+  rank_0.query_members(now += 10ms, emit);
   BOOST_TEST(queried == std::vector<unsigned>{101}, boost::test_tools::per_element());
 }

@@ -8,7 +8,7 @@
 #include <support/watched.hpp>
 #include <tutti/automatic.hpp>
 #include <tutti/dup.hpp>
-#include <tutti/in_network/detail/udp/with_helper.hpp>
+#include <tutti/in_network/detail/udp/with_aggregator.hpp>
 #include <tutti/in_network/fpga_nic.hpp>
 #include <tutti/reduction/fixed_point_sum.hpp>
 #include <tutti/reduction/saturating_sum.hpp>
@@ -170,7 +170,8 @@ BOOST_AUTO_TEST_CASE(sums_have_the_bits_of_star_or_equal_bits_everywhere) {
         }
         return {};
       });
-      BOOST_TEST((counted.completed != 0) == (t.device && n > 1), n << " ranks, " << t << ": " << counted.completed);
+      BOOST_TEST((counted.completed_results != 0) == (t.device && n > 1),
+                 n << " ranks, " << t << ": " << counted.completed_results);
     }
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
 #include <in_network/fpga_nic/packets.hpp>
-#include <tutti/in_network/detail/fpga_nic/rack_places.hpp>
+#include <tutti/in_network/detail/fpga_nic/rack_layout.hpp>
 #include <tutti/in_network/detail/fpga_nic/slot_table.hpp>
 #include <tutti/in_network/detail/udp/seal.hpp>
 
@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(the_header_lies_in_22_bytes_as_the_page_says) {
 std::vector<nic::header> all_kinds() {
   std::vector<nic::header> all;
   for (auto const& [kind, length] : std::initializer_list<std::pair<nic::kind, int>>{{nic::kind::join, 6},
-                                                                                     {nic::kind::joined, 6},
+                                                                                     {nic::kind::grant, 6},
                                                                                      {nic::kind::leave, 0},
                                                                                      {nic::kind::end, 0},
                                                                                      {nic::kind::contribute, 1024},
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(what_is_written_is_read) {
       auto const bytes = written(h, payload, seal);
       nic::packet p;
       BOOST_TEST_REQUIRE((seal.read(bytes, p) == nic::reading::good));
-      p.head.flags = static_cast<std::uint16_t>(p.head.flags & ~nic::flag::tagged);
+      p.head.flags = static_cast<std::uint16_t>(p.head.flags & ~nic::flag::tag);
       BOOST_TEST((p.head == h));
       BOOST_TEST(std::ranges::equal(p.payload, payload));
     }
@@ -154,7 +154,7 @@ BOOST_AUTO_TEST_CASE(a_seal_reads_nothing_that_another_key_or_none_has_written) 
   for (auto const* from : {&none, &one, &other}) {
     auto const bytes = written(h, payload, *from);
     for (auto const* to : {&none, &one, &other}) {
-      BOOST_TEST((to->read(bytes, p) == (from == to ? nic::reading::good : nic::reading::badly_tagged)));
+      BOOST_TEST((to->read(bytes, p) == (from == to ? nic::reading::good : nic::reading::invalid_tag)));
     }
   }
   auto const good = written(h, payload, one);
@@ -255,7 +255,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_result_has_the_bits_of_the_fold, Operation, oper
       for (unsigned const w : arrival) {
         h.worker = static_cast<std::uint8_t>(w);
         auto const v = slots.contribute(h.worker, h, std::as_bytes(std::span(all[w])));
-        BOOST_TEST((v.result == (w == arrival.back() ? outcome::completed : outcome::stored)));
+        BOOST_TEST((v.result == (w == arrival.back() ? outcome::complete : outcome::store)));
       }
       auto const wanted = folded<R>(all, in_rank_order ? ranks : arrival);
       BOOST_TEST(std::ranges::equal(slots.data(h), std::as_bytes(std::span(wanted))),
@@ -277,8 +277,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(contributions_of_racks_are_added_rack_by_rack, Ope
       blocks += sizes[rack] > nic::max_workers_in_order ? 1 : sizes[rack];
     }
     std::ranges::shuffle(racks, random);
-    BOOST_TEST(nic::rack_places(racks).blocks() == blocks);
-    nic::slot_table slots(1, 8, false, nic::rack_places(racks));
+    BOOST_TEST(nic::rack_layout(racks).blocks() == blocks);
+    nic::slot_table slots(1, 8, false, nic::rack_layout(racks));
     auto const workers = static_cast<unsigned>(racks.size());
     for (std::uint32_t sequence = 0; sequence != 4; ++sequence) {
       std::vector<std::vector<T>> all;
@@ -293,8 +293,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(contributions_of_racks_are_added_rack_by_rack, Ope
       for (unsigned const w : arrival) {
         h.worker = static_cast<std::uint8_t>(w);
         auto const give = [&] { return slots.contribute(h.worker, h, std::as_bytes(std::span(all[w]))).result; };
-        BOOST_TEST((give() == (w == arrival.back() ? outcome::completed : outcome::stored)));
-        BOOST_TEST((give() == (w == arrival.back() ? outcome::accepted : outcome::duplicate)));
+        BOOST_TEST((give() == (w == arrival.back() ? outcome::complete : outcome::store)));
+        BOOST_TEST((give() == (w == arrival.back() ? outcome::accept : outcome::duplicate)));
       }
       std::vector<std::vector<T>> of_racks;
       for (unsigned rack = 0; rack != sizes.size(); ++rack) {
@@ -365,10 +365,10 @@ BOOST_AUTO_TEST_CASE(a_duplicate_changes_nothing_and_is_answered_once_there_is_a
   auto const before = slots;
   BOOST_TEST((worker(0, 0).to(slots).result == outcome::duplicate));
   BOOST_TEST((slots == before));
-  BOOST_TEST((worker(1, 0).to(slots).result == outcome::completed));
+  BOOST_TEST((worker(1, 0).to(slots).result == outcome::complete));
   auto const complete = slots;
-  BOOST_TEST((worker(0, 0).to(slots).result == outcome::accepted));
-  BOOST_TEST((worker(1, 0).to(slots).result == outcome::accepted));
+  BOOST_TEST((worker(0, 0).to(slots).result == outcome::accept));
+  BOOST_TEST((worker(1, 0).to(slots).result == outcome::accept));
   BOOST_TEST((slots == complete));
 }
 
@@ -379,7 +379,7 @@ BOOST_AUTO_TEST_CASE(a_later_sequence_replaces_what_is_complete_and_waits_for_wh
   BOOST_TEST((worker(1, 6).to(slots).result == outcome::busy));
   BOOST_TEST((slots == open));
   std::ignore = worker(1, 5).to(slots);
-  BOOST_TEST((worker(1, 6).to(slots).result == outcome::stored));
+  BOOST_TEST((worker(1, 6).to(slots).result == outcome::store));
   auto const next = slots;
   BOOST_TEST((worker(0, 5).to(slots).result == outcome::late));
   BOOST_TEST((slots.query(worker(0, 5).h).result == outcome::late));
@@ -389,26 +389,26 @@ BOOST_AUTO_TEST_CASE(a_later_sequence_replaces_what_is_complete_and_waits_for_wh
 BOOST_AUTO_TEST_CASE(a_member_that_is_ahead_does_not_keep_others_from_an_earlier_sequence) {
   nic::slot_table slots(1, 8);
   std::ignore = worker(2, 9, 3).to(slots);  // no member of the later sequences
-  BOOST_TEST((slots.query(worker(0, 7).h).result == outcome::stored));
-  BOOST_TEST((worker(0, 7).to(slots).result == outcome::stored));
+  BOOST_TEST((slots.query(worker(0, 7).h).result == outcome::store));
+  BOOST_TEST((worker(0, 7).to(slots).result == outcome::store));
   BOOST_TEST((worker(2, 9, 3).to(slots).result == outcome::busy));
-  BOOST_TEST((worker(1, 7).to(slots).result == outcome::completed));
-  BOOST_TEST((worker(2, 9, 3).to(slots).result == outcome::stored));
+  BOOST_TEST((worker(1, 7).to(slots).result == outcome::complete));
+  BOOST_TEST((worker(2, 9, 3).to(slots).result == outcome::store));
   BOOST_TEST((worker(0, 7).to(slots).result == outcome::late));
 }
 
 BOOST_AUTO_TEST_CASE(a_member_that_goes_on_has_its_result_from_elsewhere) {
   nic::slot_table slots(1, 8);
   std::ignore = worker(0, 7, 3).to(slots);
-  BOOST_TEST((worker(0, 9, 3).to(slots).result == outcome::stored));
+  BOOST_TEST((worker(0, 9, 3).to(slots).result == outcome::store));
   BOOST_TEST((slots.at(worker(0, 9).h).has_sequence(9)));
 }
 
 BOOST_AUTO_TEST_CASE(sequences_wrap) {
   nic::slot_table slots(1, 8);
   for (std::uint32_t const q : {UINT32_MAX, 0U}) {
-    BOOST_TEST((worker(0, q).to(slots).result == outcome::stored));
-    BOOST_TEST((worker(1, q).to(slots).result == outcome::completed));
+    BOOST_TEST((worker(0, q).to(slots).result == outcome::store));
+    BOOST_TEST((worker(1, q).to(slots).result == outcome::complete));
   }
   BOOST_TEST((worker(0, UINT32_MAX).to(slots).result == outcome::late));
 }
@@ -421,7 +421,7 @@ BOOST_AUTO_TEST_CASE(phases_and_slots_know_nothing_of_each_other) {
       g.h.slot = static_cast<std::uint16_t>(slot);
       g.h.flags = static_cast<std::uint16_t>(phase);
       g.x += static_cast<float>(10 * slot + 100 * phase);
-      BOOST_TEST((g.to(slots).result == (w == 0 ? outcome::stored : outcome::completed)));
+      BOOST_TEST((g.to(slots).result == (w == 0 ? outcome::store : outcome::complete)));
       if (w == 1) {
         float sum = 0;
         std::memcpy(&sum, slots.data(g.h).data(), sizeof sum);
@@ -464,11 +464,11 @@ BOOST_AUTO_TEST_CASE(what_is_not_done_here_is_refused_and_changes_nothing) {
   auto const before = slots;
   given g = worker(0, 0, 3);
   g.h.flags = nic::flag::in_rank_order;
-  BOOST_TEST((g.to(slots).result == outcome::unsupported));
+  BOOST_TEST((g.to(slots).result == outcome::unsupported_operation));
   for (int const o : {0, 6, 255}) {
     g = worker(0, 0);
     g.h.operation = static_cast<network_operation>(o);
-    BOOST_TEST((g.to(slots).result == outcome::unsupported));
+    BOOST_TEST((g.to(slots).result == outcome::unsupported_operation));
   }
   g = worker(0, 0);
   g.h.slot = 1;
@@ -480,17 +480,17 @@ BOOST_AUTO_TEST_CASE(what_is_not_done_here_is_refused_and_changes_nothing) {
 BOOST_AUTO_TEST_CASE(a_query_is_answered_by_what_is_known) {
   nic::slot_table slots(1, 8);
   nic::header const h = worker(0, 0, 3).h;
-  BOOST_TEST((slots.query(h).result == outcome::stored));
+  BOOST_TEST((slots.query(h).result == outcome::store));
   BOOST_TEST(!slots.at(h).has_sequence(0));
   std::ignore = worker(0, 0, 3).to(slots);
   std::ignore = worker(2, 0, 3).to(slots);
-  BOOST_TEST((slots.query(h).result == outcome::stored));
-  BOOST_TEST((slots.at(h).has_sequence(0) && slots.at(h).arrived.has(0) && !slots.at(h).arrived.has(1)));
+  BOOST_TEST((slots.query(h).result == outcome::store));
+  BOOST_TEST((slots.at(h).has_sequence(0) && slots.at(h).contributors.has(0) && !slots.at(h).contributors.has(1)));
   nic::header other = h;
   other.fingerprint ^= 1;
   BOOST_TEST((slots.query(other).result == outcome::mismatch));
   std::ignore = worker(1, 0, 3).to(slots);
-  BOOST_TEST((slots.query(h).result == outcome::accepted));
+  BOOST_TEST((slots.query(h).result == outcome::accept));
 }
 
 BOOST_AUTO_TEST_CASE(a_supplied_result_completes_a_slot_unless_it_is_complete) {
@@ -504,10 +504,9 @@ BOOST_AUTO_TEST_CASE(a_supplied_result_completes_a_slot_unless_it_is_complete) {
     for (unsigned w = 0; w < there; ++w) {
       std::ignore = worker(w, 0, 3).to(slots);
     }
-    BOOST_TEST(
-        (slots.supply(1, supplied, bytes(result)).result == (there == 3 ? outcome::accepted : outcome::completed)));
-    BOOST_TEST((slots.supply(1, supplied, bytes(other)).result == outcome::accepted));
-    BOOST_TEST((worker(2, 0, 3).to(slots).result == outcome::accepted));
+    BOOST_TEST((slots.supply(1, supplied, bytes(result)).result == (there == 3 ? outcome::accept : outcome::complete)));
+    BOOST_TEST((slots.supply(1, supplied, bytes(other)).result == outcome::accept));
+    BOOST_TEST((worker(2, 0, 3).to(slots).result == outcome::accept));
     float got = 0;
     std::memcpy(&got, slots.data(supplied).data(), sizeof got);
     BOOST_TEST(got == (there == 3 ? 6 : result));
@@ -594,20 +593,20 @@ class bad_network {
     unsigned const sender = members_[q][h.worker];
     auto const before = slots_;
     auto const v = slots_.contribute(static_cast<std::uint8_t>(sender), h, std::as_bytes(std::span(&x, 1)));
-    bool const taken = v.result == outcome::stored || v.result == outcome::completed;
+    bool const taken = v.result == outcome::store || v.result == outcome::complete;
     BOOST_TEST_REQUIRE((taken || slots_ == before));
-    BOOST_TEST_REQUIRE((v.result != outcome::mismatch && v.result != outcome::unsupported));
+    BOOST_TEST_REQUIRE((v.result != outcome::mismatch && v.result != outcome::unsupported_operation));
     if (taken) {
       if (slots_.at(h).count == 1) {
         order_[q].clear();  // the sequence began, perhaps again
       }
       order_[q].push_back(sender);
     }
-    if (v.result == outcome::completed || v.result == outcome::accepted) {
+    if (v.result == outcome::complete || v.result == outcome::accept) {
       float result = 0;
       std::memcpy(&result, slots_.data(h).data(), sizeof result);
       for (unsigned const to : members_[q]) {
-        if (v.result == outcome::completed || to == sender) {
+        if (v.result == outcome::complete || to == sender) {
           answer(to, q, result);
         }
       }

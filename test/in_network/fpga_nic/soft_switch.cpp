@@ -4,9 +4,9 @@
 #include <in_network/fpga_nic/worker.hpp>
 #include <support/counted_new.hpp>
 #include <tutti/error.hpp>
+#include <tutti/in_network/detail/fpga_nic/fair_queue.hpp>
 #include <tutti/in_network/detail/fpga_nic/in_process_network.hpp>
 #include <tutti/in_network/detail/fpga_nic/summing_switch.hpp>
-#include <tutti/in_network/detail/fpga_nic/turns.hpp>
 #include <tutti/in_network/detail/udp/in_process_port.hpp>
 #include <tutti/in_network/detail/udp/udp_port.hpp>
 
@@ -62,7 +62,7 @@ struct bench {
                 [&](unsigned destination, nic::header const& h, std::span<std::byte const> payload) {
                   answers.push_back({destination, h, {payload.begin(), payload.end()}});
                 });
-    BOOST_TEST(device.counts().packets == device.counts().accounted());
+    BOOST_TEST(device.counts().packets == device.counts().accounted_packets());
     return answers;
   }
   std::vector<answer> const& take(unsigned source, nic::header const& h, bool congested = false) {
@@ -85,15 +85,15 @@ struct bench {
   /// Joins a guarded switch, with the proof that it demands.
   answer join_with_proof(unsigned source, unsigned worker, unsigned workers, std::uint16_t slots, std::uint32_t job) {
     answer const asked = join(source, worker, workers, slots, job, 60'000, 0);
-    return asked.h.kind == nic::kind::joined ? asked
-                                             : join(source, worker, workers, slots, job, 60'000, asked.h.fingerprint);
+    return asked.h.kind == nic::kind::grant ? asked
+                                            : join(source, worker, workers, slots, job, 60'000, asked.h.fingerprint);
   }
   /// True if two members, at these addresses, can join a job with this number of slots, and sum in it.
   bool sums(unsigned first, unsigned second, std::uint16_t slots, std::uint32_t job) {
     for (unsigned w = 0; w != 2; ++w) {
       now += 1ms;
       answer const a = join_with_proof(w == 0 ? first : second, w, 2, slots, job);
-      if (a.h.kind != nic::kind::joined || nic::read_terms(a.payload).slot_count != slots) {
+      if (a.h.kind != nic::kind::grant || nic::read_terms(a.payload).slot_count != slots) {
         return false;
       }
     }
@@ -128,16 +128,16 @@ BOOST_AUTO_TEST_CASE(a_member_gets_what_is_left_when_it_joins) {
   std::size_t const of_slot = nic::slot_table::bytes(1, 0);
   bench b({.jobs = 3, .slot_count = 10, .memory = 15 * of_slot, .lease = 2s});
   auto const a = b.join(100, 0, 2, 20, 1, 5000);
-  BOOST_TEST((a.destination == 100 && a.h.kind == nic::kind::joined && a.h.job == 1));
+  BOOST_TEST((a.destination == 100 && a.h.kind == nic::kind::grant && a.h.job == 1));
   BOOST_TEST((nic::read_terms(a.payload) == nic::terms{2000, 10}));
   BOOST_TEST((nic::read_terms(b.join(101, 1, 2, 1, 1, 1500).payload) == nic::terms{1500, 10}));
   BOOST_TEST((nic::read_terms(b.join(100, 0, 1, 20, 2).payload) == nic::terms{1000, 5}));
   BOOST_TEST(is_refusal(b.join(100, 0, 1, 1, 3), nic::refusal::no_slots));
   b.now += 3s;  // the leases expire
-  BOOST_TEST((b.join(100, 0, 1, 1, 3).h.kind == nic::kind::joined));
+  BOOST_TEST((b.join(100, 0, 1, 1, 3).h.kind == nic::kind::grant));
   BOOST_TEST(b.device.jobs().size() == 1U);
   for (std::uint32_t const job : {4U, 5U}) {
-    BOOST_TEST((b.join(100, 0, 1, 1, job).h.kind == nic::kind::joined));
+    BOOST_TEST((b.join(100, 0, 1, 1, job).h.kind == nic::kind::grant));
   }
   BOOST_TEST(is_refusal(b.join(100, 0, 1, 1, 6), nic::refusal::no_slots));
 }
@@ -159,9 +159,9 @@ BOOST_AUTO_TEST_CASE(an_operation_has_no_more_workers_than_its_job_has_members) 
   std::ignore = b.join(100, 0, 2);
   auto const before = b.device.jobs();
   nic::header h = contribution(0, 3, 0, 8);
-  BOOST_TEST(is_refusal(b.take(100, h).at(0), nic::refusal::unsupported));
+  BOOST_TEST(is_refusal(b.take(100, h).at(0), nic::refusal::unsupported_operation));
   h.kind = nic::kind::supply;
-  BOOST_TEST(is_refusal(b.take(100, h).at(0), nic::refusal::unsupported));
+  BOOST_TEST(is_refusal(b.take(100, h).at(0), nic::refusal::unsupported_operation));
   BOOST_TEST((b.device.jobs() == before));
   BOOST_TEST(b.take(100, contribution(0, 1, 0, 8)).size() == 1U);
 }
@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(joining_again_changes_nothing_and_a_number_is_one_members) 
   std::ignore = b.join(101, 1, 2);
   b.take(100, contribution(0, 2, 0, 8));
   auto const before = b.device.jobs();
-  BOOST_TEST((b.join(100, 0, 2).h.kind == nic::kind::joined));
+  BOOST_TEST((b.join(100, 0, 2).h.kind == nic::kind::grant));
   for (auto const& [source, worker, workers, taken] :
        {std::tuple{102U, 1U, 2U, 1U}, {100U, 1U, 2U, 0U}, {100U, 0U, 3U, 0U}}) {
     b.now += 1ms;
@@ -186,7 +186,7 @@ BOOST_AUTO_TEST_CASE(joining_again_changes_nothing_and_a_number_is_one_members) 
   b.take(100, of_kind(nic::kind::query, 0, 2));  // renews the lease, as any packet does
   b.now += 900ms;
   BOOST_TEST(is_refusal(b.join(102, 0, 2), nic::refusal::mismatch));
-  BOOST_TEST((b.join(102, 1, 2).h.kind == nic::kind::joined));
+  BOOST_TEST((b.join(102, 1, 2).h.kind == nic::kind::grant));
   b.now += 1ms;
   BOOST_TEST(is_refusal(b.take(101, contribution(1, 2, 0, 8)).at(0), nic::refusal::unknown));
   BOOST_TEST(b.take(102, contribution(1, 2, 0, 8)).size() == 2U);
@@ -198,8 +198,8 @@ BOOST_AUTO_TEST_CASE(a_member_has_one_number_at_a_time) {
   auto const a = b.join(100, 2, 3);
   BOOST_TEST((is_refusal(a, nic::refusal::mismatch) && a.h.worker == 0 && a.h.workers == 3));
   b.now += 2s;  // the lease has expired
-  BOOST_TEST((b.join(100, 2, 3).h.kind == nic::kind::joined));
-  BOOST_TEST((b.join(101, 0, 3).h.kind == nic::kind::joined));
+  BOOST_TEST((b.join(100, 2, 3).h.kind == nic::kind::grant));
+  BOOST_TEST((b.join(101, 0, 3).h.kind == nic::kind::grant));
 }
 
 BOOST_AUTO_TEST_CASE(a_job_begins_when_its_sender_has_proven_its_address) {
@@ -213,8 +213,8 @@ BOOST_AUTO_TEST_CASE(a_job_begins_when_its_sender_has_proven_its_address) {
     BOOST_TEST(is_refusal(b.join(source, 0, 2, 10, job, 1000, output), nic::refusal::unknown));
   }
   BOOST_TEST(b.device.jobs().empty());
-  BOOST_TEST((b.join(100, 0, 2, 10, 1, 1000, proof).h.kind == nic::kind::joined));
-  BOOST_TEST((b.join(101, 1, 2, 10, 1, 1000, 0).h.kind == nic::kind::joined));  // the job is known already
+  BOOST_TEST((b.join(100, 0, 2, 10, 1, 1000, proof).h.kind == nic::kind::grant));
+  BOOST_TEST((b.join(101, 1, 2, 10, 1, 1000, 0).h.kind == nic::kind::grant));  // the job is known already
   b.now += 1ms;
   unsigned answered = 0;
   for (std::uint32_t job = 2; job != 102; ++job) {
@@ -253,7 +253,7 @@ BOOST_AUTO_TEST_CASE(a_claim_with_weights_makes_way_for_those_of_others) {
   auto const store = [&](unsigned source, std::uint32_t job, std::uint32_t k) {
     nic::header h = of_kind(nic::kind::supply, 0, 2, k);
     h.job = job;
-    h.flags = nic::flag::keyed;
+    h.flags = nic::flag::key;
     h.length = nic::block_bytes;
     return b.take(source, h).front().h.kind == nic::kind::result;
   };
@@ -316,7 +316,7 @@ BOOST_AUTO_TEST_CASE(unknown_senders_change_nothing_and_get_little) {
   }
   BOOST_TEST((b.device.jobs() == before));
   BOOST_TEST(b.device.counts().refusals_for(nic::refusal::unknown) == 7U);
-  BOOST_TEST(b.device.counts().unanswered == 5U);
+  BOOST_TEST(b.device.counts().unanswered_refusals == 5U);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_malformed_or_badly_tagged_or_an_answer_is_counted_and_not_answered) {
@@ -325,15 +325,15 @@ BOOST_AUTO_TEST_CASE(what_is_malformed_or_badly_tagged_or_an_answer_is_counted_a
   std::vector<std::byte> const eight(8);
   BOOST_TEST(b.take(100, written(contribution(0, 1, 0, 8), eight)).empty());
   BOOST_TEST(b.take(100, written(contribution(0, 1, 0, 8), eight, nic::seal(nic::key{std::byte{2}}))).empty());
-  BOOST_TEST(b.device.counts().badly_tagged == 2U);
+  BOOST_TEST(b.device.counts().invalid_tags == 2U);
   BOOST_TEST(b.take(100, std::span(eight)).empty());
   for (auto const& [kind, length] :
-       {std::pair{nic::kind::joined, 6U}, {nic::kind::result, 8U}, {nic::kind::missing, 0U}, {nic::kind::refuse, 1U}}) {
+       {std::pair{nic::kind::grant, 6U}, {nic::kind::result, 8U}, {nic::kind::missing, 0U}, {nic::kind::refuse, 1U}}) {
     nic::header h = of_kind(kind, 0, 1);
     h.length = static_cast<std::uint16_t>(length);
     BOOST_TEST(b.take(100, written(h, std::vector<std::byte>(length), seal)).empty());
   }
-  BOOST_TEST(b.device.counts().malformed == 5U);
+  BOOST_TEST(b.device.counts().malformed_packets == 5U);
 }
 
 BOOST_AUTO_TEST_CASE(each_worker_gets_the_result_or_only_word_of_it) {
@@ -423,9 +423,9 @@ BOOST_AUTO_TEST_CASE(congestion_is_told_once_to_the_member_that_met_it) {
   b.take(100, contribution(0, 2, 0, 8), true);
   auto const got = b.take(101, contribution(1, 2, 0, 8));
   BOOST_TEST_REQUIRE(got.size() == 2U);
-  BOOST_TEST((got[0].h.has(nic::flag::congested) && !got[1].h.has(nic::flag::congested)));
-  BOOST_TEST(!b.take(100, contribution(0, 2, 0, 8)).at(0).h.has(nic::flag::congested));
-  BOOST_TEST(b.device.counts().congested == 1U);
+  BOOST_TEST((got[0].h.has(nic::flag::congestion) && !got[1].h.has(nic::flag::congestion)));
+  BOOST_TEST(!b.take(100, contribution(0, 2, 0, 8)).at(0).h.has(nic::flag::congestion));
+  BOOST_TEST(b.device.counts().congestion_marks == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(jobs_know_nothing_of_each_other) {
@@ -620,7 +620,7 @@ BOOST_AUTO_TEST_CASE(bursts_cost_few_system_calls) {
     m.a.send(m.b.local(), h, payload);
   }
   m.a.flush();
-  BOOST_TEST(m.a.counts().sent == 120U);
+  BOOST_TEST(m.a.counts().sent_packets == 120U);
   BOOST_TEST(m.a.counts().writes == 2U);
 }
 
@@ -704,8 +704,8 @@ BOOST_AUTO_TEST_CASE(all_get_the_sum_over_a_bad_network) {
       }
       BOOST_TEST_REQUIRE(finish(all, [] {}), workers << " workers, " << share);
       check(all, count);
-      BOOST_TEST(network.counts().completed == count);
-      BOOST_TEST((share == 0) == (network.lost() == 0));
+      BOOST_TEST(network.counts().completed_results == count);
+      BOOST_TEST((share == 0) == (network.lost_count() == 0));
     }
   }
 }
@@ -904,7 +904,7 @@ BOOST_AUTO_TEST_CASE(the_program_serves_jobs_when_unknown_senders_have_claimed_i
       unknown.drain([&](nic::endpoint const&, std::span<std::byte const> bytes, bool) {
         nic::packet q;
         BOOST_TEST((nic::seal().read(bytes, q) == nic::reading::good));
-        joined += q.head.kind == nic::kind::joined ? 1 : 0;
+        joined += q.head.kind == nic::kind::grant ? 1 : 0;
         proof = q.head.fingerprint;
       });
       return proof;

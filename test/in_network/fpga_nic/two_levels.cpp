@@ -160,7 +160,7 @@ struct rack_bench {
     return take(device_above, h, payload);
   }
   std::vector<answer> const& grant(nic::terms const& what) {
-    return say(of_kind(nic::kind::joined, 0, 1), join_payload(what));
+    return say(of_kind(nic::kind::grant, 0, 1), join_payload(what));
   }
   /// Joins members 0 to n - 1 from addresses 100 and up, and grants them 8 slots.
   void join_all(unsigned n) {
@@ -245,7 +245,7 @@ BOOST_AUTO_TEST_CASE(racks_have_the_bits_of_hierarchical_star_star) {
           },
           40s, t.stand_in_share);
       expect_none(results, std::to_string(rack_of_rank.size()) + " ranks, loss " + std::to_string(t.loss));
-      BOOST_TEST((net.counts().completed != 0) == (t.stand_in_share != 256));
+      BOOST_TEST((net.counts().completed_results != 0) == (t.stand_in_share != 256));
     }
   }
 }
@@ -305,13 +305,13 @@ BOOST_AUTO_TEST_CASE(a_member_is_granted_what_both_devices_have) {
   BOOST_TEST_REQUIRE(b.join(100, 0, 2, {1000, 20}).size() == 1U);
   BOOST_TEST(b.answers[0].is(b.device_above, nic::kind::join));
   BOOST_TEST_REQUIRE(b.grant({500, 2}).size() == 1U);
-  BOOST_TEST((b.answers[0].is(100, nic::kind::joined) && nic::read_terms(b.answers[0].payload) == nic::terms{500, 2}));
+  BOOST_TEST((b.answers[0].is(100, nic::kind::grant) && nic::read_terms(b.answers[0].payload) == nic::terms{500, 2}));
   for (auto const& [source, worker, lease] : {std::tuple{100U, 0U, 500U}, {101U, 1U, 300U}}) {
     BOOST_TEST_REQUIRE(b.join(source, worker, 2, {lease == 300 ? lease : 1000, 20}).size() == 1U);
     nic::header const question = b.answers[0].h;
     BOOST_TEST((b.answers[0].is(b.device_above, nic::kind::contribute) && question.slot == UINT16_MAX));
     BOOST_TEST_REQUIRE(b.refuse(question, nic::refusal::no_slots).size() == 1U);
-    BOOST_TEST(b.answers[0].is(source, nic::kind::joined));
+    BOOST_TEST(b.answers[0].is(source, nic::kind::grant));
     BOOST_TEST((nic::read_terms(b.answers[0].payload) == nic::terms{lease, 2}));
   }
 }
@@ -395,7 +395,7 @@ BOOST_AUTO_TEST_CASE(a_stand_in_serves_the_members_that_it_knows) {
     auto const join = [&](unsigned source, unsigned worker, unsigned workers) {
       auto const all =
           answers(source, of_kind(nic::kind::join, worker, workers, nic::terms::bytes), join_payload({1000, 4}));
-      return all == std::vector{nic::kind::joined};
+      return all == std::vector{nic::kind::grant};
     };
     for (auto const& [source, worker, workers] :
          {std::tuple{200U, 200U, 255U}, {200U, 0U, 1U}, {200U, 1U, 3U}, {101U, 200U, 255U}, {101U, 0U, 3U}}) {
@@ -428,20 +428,21 @@ BOOST_AUTO_TEST_CASE(weights_are_offered_to_a_switch_of_a_rack_once) {
     auto& by = world.transport();
     tutti::allreduce update{world, in_network{}, pushed_gradients{}};
     for (int step = 0; step != 3; ++step) {
-      by.hold(weights);
+      by.set_weights(weights);
       gradients.assign(gradients.size(), 1);
-      by.push(gradients, 0.5F, 0);
+      by.set_gradients(gradients, 0.5F, 0);
       update(gradients);
       if (gradients != std::vector<float>(gradients.size(), 6.5F)) {
         return "other weights";
       }
     }
-    by.let_go();
+    by.release_weights();
     return "";
   });
   expect_none(results, "weights");
   for (unsigned const rack : {0U, 1U}) {
-    BOOST_TEST(net.counts(net.rack(rack)).refusals_for(nic::refusal::unsupported) == (rack == 0 ? blocks : 0));
+    BOOST_TEST(net.counts(net.rack(rack)).refusals_for(nic::refusal::unsupported_operation) ==
+               (rack == 0 ? blocks : 0));
   }
 }
 
@@ -459,8 +460,8 @@ BOOST_AUTO_TEST_CASE(a_rack_sends_up_what_one_rank_sends) {
   expect_none(results, "no loss");
   for (auto const& [at, parts] : {std::pair{network::device, 2U}, {net.rack(0), 3U}, {net.rack(1), 2U}}) {
     auto const c = net.counts(at);
-    BOOST_TEST(c.completed == packets);
-    BOOST_TEST(c.stored == packets * (parts - 1));
+    BOOST_TEST(c.completed_results == packets);
+    BOOST_TEST(c.stored_contributions == packets * (parts - 1));
     BOOST_TEST(c.results >= packets * parts);
   }
 }
@@ -480,7 +481,7 @@ BOOST_AUTO_TEST_CASE(a_switch_of_either_level_that_dies_and_comes_back_changes_n
         for (auto const limit = tutti::steady_now() + 20s; used[0] != static_cast<float>(world.size());) {
           std::vector<float> v(100, 1);
           sum(v);
-          used[0] = world.transport().device_answers() && net.counts(which).completed != 0 ? 1 : 0;
+          used[0] = world.transport().device_answers() && net.counts(which).completed_results != 0 ? 1 : 0;
           reference(used);
           if (tutti::steady_now() > limit) {
             return false;

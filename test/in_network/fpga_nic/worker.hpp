@@ -119,7 +119,7 @@ class worker {
       return;
     }
     nic::header const& h = p.head;
-    if (h.kind == nic::kind::joined) {
+    if (h.kind == nic::kind::grant) {
       joins_ += slots_ == 0 ? 1 : 0;
       slots_ = std::min(window, nic::read_terms(p.payload).slot_count);
     } else if (h.kind == nic::kind::result && h.sequence < has_.size() && !has_[h.sequence]) {

@@ -227,7 +227,7 @@ BOOST_AUTO_TEST_CASE(without_a_group_that_all_hear_ranks_talk_through_the_host) 
         return "there is a group";
       }
       char const* const reason = deaf ? "rank 3 is told to hear no group" : "packets of rank 1 to the group at";
-      return world.transport().why_no_group().starts_with(reason) ? bad : world.transport().why_no_group();
+      return world.transport().no_group_reason().starts_with(reason) ? bad : world.transport().no_group_reason();
     }));
   }
 }
@@ -242,7 +242,7 @@ BOOST_AUTO_TEST_CASE(parts_remember_which_ranks_hear_no_group) {
       4,
       [](auto& world) -> std::string {
         auto const is_remembered = [](auto const& part) {
-          return part.transport().why_no_group().find("that these are a part of") != std::string::npos;
+          return part.transport().no_group_reason().find("that these are a part of") != std::string::npos;
         };
         if (world.transport().has_aggregator() || is_remembered(world)) {
           return "the world does not try a group that rank 3 does not hear";
@@ -255,9 +255,9 @@ BOOST_AUTO_TEST_CASE(parts_remember_which_ranks_hear_no_group) {
         if (world.rank() == 0 || world.rank() == 3) {
           return !part.transport().has_aggregator() && is_remembered(part) ? "" : "a part does not know";
         }
-        return part.transport().has_aggregator() && part.transport().why_no_group().empty()
+        return part.transport().has_aggregator() && part.transport().no_group_reason().empty()
                    ? ""
-                   : "a part that hears all has no group: " + part.transport().why_no_group();
+                   : "a part that hears all has no group: " + part.transport().no_group_reason();
       },
       options);
   expect_no_complaints(results);

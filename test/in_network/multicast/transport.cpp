@@ -24,7 +24,7 @@ struct world {
     return tutti::support::thread_ranks::run(n, [&](auto& meet) -> tutti::support::verdict {
       transport t(meet, {.network = {.network = &net}, .window = 16, .probe_time = 20s});  // for a busy machine
       if (n != 1 && !t.has_aggregator()) {
-        return "there is no group: " + t.why_no_group();
+        return "there is no group: " + t.no_group_reason();
       }
       return apply(f, t, meet);
     });

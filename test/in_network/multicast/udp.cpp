@@ -207,7 +207,7 @@ BOOST_AUTO_TEST_CASE(a_world_that_is_told_to_have_no_group_has_none) {
   auto const results = tutti::spawn<tutti::udp_multicast<tutti::loopback>>(
       2,
       [](auto& world) {
-        bool const is_said = world.transport().why_no_group().find("TUTTI_MULTICAST") != std::string::npos;
+        bool const is_said = world.transport().no_group_reason().find("TUTTI_MULTICAST") != std::string::npos;
         return world.transport().has_aggregator() ? "there is one" : is_said ? broadcasts(world) : "no reason is given";
       },
       options);
@@ -235,8 +235,8 @@ BOOST_AUTO_TEST_CASE(addresses_that_hold_for_one_link_are_told_without_it) {
   }
   auto const zone = net::resolve("ff12::7%lo", 1).front().zone();
   BOOST_TEST(zone != 0U);
-  BOOST_TEST(net::resolve("ff12::7", 1).front().through(zone).zone() == zone);
-  BOOST_TEST(net::resolve("ff15::7", 1).front().through(zone).zone() == 0U);
+  BOOST_TEST(net::resolve("ff12::7", 1).front().with_zone(zone).zone() == zone);
+  BOOST_TEST(net::resolve("ff15::7", 1).front().with_zone(zone).zone() == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(an_address_that_is_no_group_is_refused_by_all) {

@@ -3,7 +3,7 @@
 
 #include <tutti/detail/base/integer_cast.hpp>
 #include <tutti/detail/bootstrap/channel.hpp>
-#include <tutti/detail/net/greeter.hpp>
+#include <tutti/detail/net/handshake_server.hpp>
 
 #include <string>
 
@@ -18,7 +18,7 @@ struct pending_hello {
   [[nodiscard]] int fd() const noexcept { return line.fd(); }
 
   /// Reads available bytes. A hello longer than `limit` is refused before it is stored.
-  [[nodiscard]] net::heard hear(std::uint64_t limit) {
+  [[nodiscard]] net::handshake_state hear(std::uint64_t limit) {
     bool const open = line.fill(integer_cast<std::size_t>(limit) + 64) != io::hangup;
     channel::parse_result const result = line.next(frame, limit);
     if (result == channel::parse_result::incomplete) {

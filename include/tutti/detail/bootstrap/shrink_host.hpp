@@ -8,7 +8,7 @@
 #include <tutti/detail/bootstrap/shrink_notice.hpp>
 #include <tutti/detail/core/descriptor.hpp>
 #include <tutti/detail/net/address.hpp>
-#include <tutti/detail/net/greeter.hpp>
+#include <tutti/detail/net/handshake_server.hpp>
 #include <tutti/detail/net/socket.hpp>
 #include <tutti/extend/error.hpp>
 #include <tutti/extend/outcome.hpp>
@@ -75,10 +75,10 @@ class shrink_host {
     return lines;
   }
 
-  // Callbacks of the greeter.
+  // Callbacks of the handshake server.
 
   [[nodiscard]] static pending_hello begin(descriptor s) { return {channel(std::move(s))}; }
-  [[nodiscard]] net::heard hear(pending_hello& p) const { return p.hear(longest_hello_); }
+  [[nodiscard]] net::handshake_state hear(pending_hello& p) const { return p.hear(longest_hello_); }
   static void turn_away(pending_hello const&, char const*) noexcept {}  // a member tries again
   void arrive(pending_hello p) {
     shrink_message message;
@@ -161,7 +161,7 @@ class shrink_host {
     pending_.hear_ready(set, 1 + 2 * guests_.size(), *this);
     if (set[0].revents != 0) {
       pending_.accept_some(listener_, *this);
-      if (pending_.starved() != 0 && pending_.empty()) {
+      if (pending_.resource_error() != 0 && pending_.empty()) {
         opens_ = steady_now() + pause;  // no pending connection can be closed to make room
       }
     }
@@ -253,7 +253,7 @@ class shrink_host {
   std::vector<rank_type> silent_;
   duration patience_;
   std::vector<guest> guests_;
-  net::greeter<pending_hello> pending_;
+  net::handshake_server<pending_hello> pending_;
   bool is_left_out_ = false;                  ///< a notice says that others continued without this rank
   time_point opens_{};                        ///< nothing is accepted before this time
   time_point watches_ = (time_point::max)();  ///< time of the next attempt to reach listeners

@@ -111,7 +111,7 @@ TUTTI_DECL shrink_listener::shrink_listener(std::string const& host)
 
 TUTTI_DECL std::string shrink_listener::endpoint_info() const {
   return packer()
-      .text(address_.through(0).host())
+      .text(address_.with_zone(0).host())
       .number(net::local_address(socket_.get()).port())
       .text(net::draw_nonce())
       .take();
@@ -123,7 +123,7 @@ TUTTI_DECL shrink_meeting shrink_listener::meeting(rank_type rank, std::vector<s
   for (std::string const& endpoint_info : endpoint_infos) {
     unpacker u(endpoint_info);
     std::string const host(u.text());
-    places.push_back(net::resolve(host, u.number_as<std::uint16_t>()).front().through(address_.zone()));
+    places.push_back(net::resolve(host, u.number_as<std::uint16_t>()).front().with_zone(address_.zone()));
     world = world.empty() ? std::string(u.text()) : world;  // rank 0's value
   }
   return {rank, std::move(socket_), std::move(places), std::move(world)};

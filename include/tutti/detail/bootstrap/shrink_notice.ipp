@@ -49,7 +49,7 @@ TUTTI_DECL void leave_notices(shrink_message const& group, std::vector<rank_type
     }
     if (n.is_written && !n.is_over) {
       bool const is_open = n.line.flush();
-      n.is_over = is_open && n.line.is_flushed() && net::unacknowledged(n.line.fd()) == 0;
+      n.is_over = is_open && n.line.is_flushed() && net::unacknowledged_bytes(n.line.fd()) == 0;
       if (!is_open) {
         n = {n.rank};
       }

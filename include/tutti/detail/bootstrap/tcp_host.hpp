@@ -6,7 +6,7 @@
 #include <tutti/detail/bootstrap/pending_hello.hpp>
 #include <tutti/detail/bootstrap/tcp_side.hpp>
 #include <tutti/detail/core/descriptor.hpp>
-#include <tutti/detail/net/greeter.hpp>
+#include <tutti/detail/net/handshake_server.hpp>
 #include <tutti/detail/net/socket.hpp>
 #include <tutti/extend/error.hpp>
 #include <tutti/extend/outcome.hpp>
@@ -66,13 +66,13 @@ class tcp_host final : public tcp_side {
   [[nodiscard]] std::string local_host() const override { return reach_; }
   [[nodiscard]] std::vector<std::string> refusals() const override { return refusals_; }
 
-  // Callbacks of the greeter.
+  // Callbacks of the handshake server.
 
   [[nodiscard]] TUTTI_COLD static pending_hello begin(descriptor s) {
     std::string peer = net::peer_address(s.get()).text();
     return {channel(std::move(s)), std::move(peer)};
   }
-  [[nodiscard]] static net::heard hear(pending_hello& p) { return p.hear(tcp_hello::limit); }
+  [[nodiscard]] static net::handshake_state hear(pending_hello& p) { return p.hear(tcp_hello::limit); }
   void turn_away(pending_hello const& p, char const* reason) { refuse(p.peer, reason); }
   TUTTI_COLD void arrive(pending_hello p) {
     tcp_hello hello;
@@ -151,8 +151,8 @@ class tcp_host final : public tcp_side {
       return;
     }
     pending_.accept_some(listener_.get(), *this);
-    if (pending_.starved() != 0 && pending_.empty() && !verdict_) {
-      roll_.fail("rank 0 cannot accept connections at " + place_ + ": " + describe_errno(pending_.starved()) +
+    if (pending_.resource_error() != 0 && pending_.empty() && !verdict_) {
+      roll_.fail("rank 0 cannot accept connections at " + place_ + ": " + describe_errno(pending_.resource_error()) +
                      "; allow it a descriptor for each of the " + std::to_string(me_.size) + " ranks (ulimit -n)",
                  {0});
     }
@@ -315,7 +315,7 @@ class tcp_host final : public tcp_side {
   descriptor listener_;
   roll_call roll_;
   std::vector<channel> guests_;  ///< by rank
-  net::greeter<pending_hello> pending_;
+  net::handshake_server<pending_hello> pending_;
   std::vector<std::string> refusals_;
   std::optional<rank_failure> verdict_;  ///< the reason why the world cannot be formed
   std::size_t dismissal_count_ = 0;      ///< the number of latecomers that have been told

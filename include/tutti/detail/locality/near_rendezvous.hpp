@@ -29,7 +29,7 @@ class near_rendezvous {
   [[nodiscard]] rank_type parent_rank(rank_type r) const
     requires requires(Meet& m) { m.transport().within_host(); }
   {
-    return meeting_->transport().near_rank(meeting_->parent_rank(world_rank(r)));
+    return meeting_->transport().rank_within_host(meeting_->parent_rank(world_rank(r)));
   }
 
   std::vector<std::string> exchange(std::string_view text) {

@@ -45,7 +45,7 @@ class address {
   /// The number of its link on this host (RFC 4007: zone index), if it is link-local and names one; otherwise 0.
   [[nodiscard]] std::uint32_t zone() const noexcept;
   /// The address by which this host reaches a link-local address of another; any other address unchanged.
-  [[nodiscard]] address through(std::uint32_t zone) const noexcept;
+  [[nodiscard]] address with_zone(std::uint32_t zone) const noexcept;
 
   /// The host as a number, "10.0.0.1" or "fe80::1%eth0", without the prefix of an IPv4-mapped address.
   [[nodiscard]] std::string host() const;

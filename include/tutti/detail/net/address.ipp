@@ -109,7 +109,7 @@ TUTTI_DECL std::uint32_t address::zone() const noexcept {
   return is_link_local() ? as_ipv6(*this).sin6_scope_id : 0;
 }
 
-TUTTI_DECL address address::through(std::uint32_t zone) const noexcept {
+TUTTI_DECL address address::with_zone(std::uint32_t zone) const noexcept {
   address a = *this;
   if (is_link_local()) {
     reinterpret_cast<sockaddr_in6*>(&a.storage_)->sin6_scope_id = zone;

@@ -21,10 +21,10 @@ TUTTI_DECL void no_delay(int fd) noexcept;
 [[nodiscard]] TUTTI_DECL address peer_address(int fd) noexcept;
 
 /// The written bytes that the peer's system has not acknowledged.
-[[nodiscard]] TUTTI_DECL int unacknowledged(int fd) noexcept;
+[[nodiscard]] TUTTI_DECL int unacknowledged_bytes(int fd) noexcept;
 
 /// The written bytes that the system has not sent.
-[[nodiscard]] TUTTI_DECL int unsent(int fd) noexcept;
+[[nodiscard]] TUTTI_DECL int unsent_bytes(int fd) noexcept;
 
 /// Starts to connect, and returns at once. The socket is writable once the result is known (`connect_error`). Returns
 /// none, with an errno, if it failed already.

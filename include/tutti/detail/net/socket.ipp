@@ -38,12 +38,12 @@ TUTTI_DECL address peer_address(int fd) noexcept {
              : address();
 }
 
-TUTTI_DECL int unacknowledged(int fd) noexcept {
+TUTTI_DECL int unacknowledged_bytes(int fd) noexcept {
   int bytes = 0;
   return ::ioctl(fd, SIOCOUTQ, &bytes) == 0 ? bytes : 0;
 }
 
-TUTTI_DECL int unsent(int fd) noexcept {
+TUTTI_DECL int unsent_bytes(int fd) noexcept {
   int bytes = 0;
   return ::ioctl(fd, SIOCOUTQNSD, &bytes) == 0 ? bytes : 0;
 }

@@ -18,14 +18,14 @@ namespace tutti::inline v0_1_0::detail::inline shared_memory {
 /// copies each part to a chunk of shared memory. That peer gets no more such messages.
 class attached_messages {
  public:
-  explicit attached_messages(rank_type size) : refused_by_(size) {
+  explicit attached_messages(rank_type size) : refusals_(size) {
     for (rank_type peer = 0; peer != size; ++peer) {
-      refused_by_[peer] = false;
+      refusals_[peer] = false;
     }
   }
 
   /// True if the peer has failed to read a message by itself.
-  [[nodiscard]] bool refused_by(rank_type peer) const noexcept { return refused_by_[peer]; }
+  [[nodiscard]] bool has_refused(rank_type peer) const noexcept { return refusals_[peer]; }
   [[nodiscard]] bool empty() const noexcept { return messages_.empty(); }
 
   void add(rank_type peer, std::uint32_t lane, ticket number, std::span<std::byte const> bytes) {
@@ -49,7 +49,7 @@ class attached_messages {
       if (request.bytes == 0) {
         continue;
       }
-      refused_by_[entry.peer] = true;
+      refusals_[entry.peer] = true;
       if (entry.chunk == nullptr) {
         entry.chunk = outbox.reserve(entry.peer, entry.lane, entry.number);
       }
@@ -69,7 +69,7 @@ class attached_messages {
     std::byte* chunk;  ///< holds its parts once one is requested
   };
 
-  owned_array<bool> refused_by_;
+  owned_array<bool> refusals_;
   std::vector<message> messages_;
 };
 

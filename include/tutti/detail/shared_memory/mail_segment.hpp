@@ -2,8 +2,8 @@
 #pragma once
 
 #include <tutti/detail/shared_memory/call_board.hpp>
-#include <tutti/detail/shared_memory/look_turns.hpp>
 #include <tutti/detail/shared_memory/mailbox.hpp>
+#include <tutti/detail/shared_memory/probe_limit.hpp>
 #include <tutti/detail/shared_memory/waiting_board.hpp>
 #include <tutti/extend/types.hpp>
 
@@ -25,7 +25,7 @@ struct member_lines {
 /// Words that all ranks write, but rarely: one line is enough. An epoch is the life of a world until its first fault.
 struct alignas(cache_line) epoch_line {
   std::atomic<std::uint64_t> fault{0};  ///< packed
-  look_turns looks;
+  probe_limit probes;
 };
 
 /// The layout of the memory that n ranks share. Does not own it.
@@ -62,7 +62,7 @@ class mail_segment {
   [[nodiscard]] rank_type size() const noexcept { return ranks_; }
   /// The fault of the epoch, packed.
   [[nodiscard]] std::atomic<std::uint64_t>& fault() const noexcept { return object_at<epoch_line>(0)->fault; }
-  [[nodiscard]] look_turns& looks() const noexcept { return object_at<epoch_line>(0)->looks; }
+  [[nodiscard]] probe_limit& probes() const noexcept { return object_at<epoch_line>(0)->probes; }
   [[nodiscard]] member_lines& member(rank_type r) const noexcept { return *object_at<member_lines>(member_offset(r)); }
   [[nodiscard]] call_board& board(rank_type r, std::uint32_t lane) const noexcept {
     return *object_at<call_board>(board_offset(ranks_, r, lane));

@@ -3,7 +3,7 @@
 
 #include <tutti/detail/shared_memory/chunk_ring.hpp>
 #include <tutti/detail/shared_memory/copied_message.hpp>
-#include <tutti/detail/shared_memory/copy_account.hpp>
+#include <tutti/detail/shared_memory/copy_strategy.hpp>
 #include <tutti/detail/shared_memory/mailbox_endpoint.hpp>
 #include <tutti/detail/shared_memory/streaming_copy.hpp>
 
@@ -135,7 +135,7 @@ class outbox {
     }
     auto const [path, is_timed] = copy_paths_.next();
     time_point const begin = is_timed ? steady_now() : time_point{};
-    if (path == copy_account::path::past_caches) {
+    if (path == copy_strategy::path::past_caches) {
       streaming_copy(chunk, bytes.data(), bytes.size());
     } else {
       std::memcpy(chunk, bytes.data(), bytes.size());
@@ -147,7 +147,7 @@ class outbox {
 
   Endpoint* endpoint_;
   chunk_ring ring_;
-  copy_account copy_paths_;
+  copy_strategy copy_paths_;
   bool moves_[lane_count] = {};
   copied_message copies_[lane_count];
 };

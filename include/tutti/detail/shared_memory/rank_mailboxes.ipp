@@ -80,7 +80,7 @@ TUTTI_DECL void rank_mailboxes::revoke(tutti::fault cause) noexcept {
 }
 
 TUTTI_DECL bool rank_mailboxes::claims_liveness_check(time_point now) noexcept {
-  return segment_.looks().take(now, size_);
+  return segment_.probes().take(now, size_);
 }
 
 TUTTI_DECL void rank_mailboxes::quiesce(liveness const& is_alive) noexcept {

@@ -92,7 +92,7 @@ class shared_world {
   /// True if the members of a rendezvous have such a world already.
   template <class M>
   static constexpr bool splits = requires(M const& m, rank_type r) {
-    { m.transport().shared() } -> std::same_as<shared_world const&>;
+    { m.transport().world() } -> std::same_as<shared_world const&>;
     { m.parent_rank(r) } -> std::same_as<rank_type>;
   };
 
@@ -145,7 +145,7 @@ class shared_world {
     std::string const unique = unique_text();
     std::string text = bells_.open("tutti-" + unique);
     if constexpr (splits<M>) {
-      shared_world const& whole = meet.transport().shared();
+      shared_world const& whole = meet.transport().world();
       arena_ = whole.arena_;
       peers_ = whole.peers_;
       for (rank_type r = 0; r < ranks_; ++r) {
@@ -224,7 +224,7 @@ class shared_world {
     shape_ = o;
     std::string place;
     if constexpr (splits<M>) {
-      if (meet.transport().shared().shape_.attach_from == SIZE_MAX) {
+      if (meet.transport().world().shape_.attach_from == SIZE_MAX) {
         shape_.attach_from = SIZE_MAX;
       }
       memory_ = allot();

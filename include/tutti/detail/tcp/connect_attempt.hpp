@@ -29,7 +29,7 @@ class connect_attempt {
   };
 
   /// `refusal_limit`: time for which a refused connection is tried again.
-  connect_attempt(waiter& w, address const& peer_address, hello const& own_hello, tcp_options const& options,
+  connect_attempt(waiter& event_waiter, address const& peer_address, hello const& own_hello, tcp_options const& options,
                   duration refusal_limit);
   connect_attempt(connect_attempt const&) = delete;
   connect_attempt& operator=(connect_attempt const&) = delete;

@@ -3,7 +3,7 @@
 
 #include <tutti/detail/net/socket.hpp>
 #include <tutti/detail/tcp/connect_attempt.hpp>
-#include <tutti/detail/tcp/tuning.hpp>
+#include <tutti/detail/tcp/socket_options.hpp>
 
 #include <cerrno>
 #include <span>
@@ -11,9 +11,9 @@
 
 namespace tutti::inline v0_1_0::detail::tcp {
 
-TUTTI_DECL connect_attempt::connect_attempt(waiter& w, address const& peer_address, hello const& own_hello,
+TUTTI_DECL connect_attempt::connect_attempt(waiter& event_waiter, address const& peer_address, hello const& own_hello,
                                             tcp_options const& options, duration refusal_limit)
-    : waiter_(w),
+    : waiter_(event_waiter),
       peer_address_(peer_address),
       hello_(own_hello),
       connect_limit_(options.connect),
@@ -22,7 +22,7 @@ TUTTI_DECL connect_attempt::connect_attempt(waiter& w, address const& peer_addre
       begin_(steady_now()) {}
 
 TUTTI_DECL bool connect_attempt::is_delivered() const noexcept {
-  return sent_bytes_ == sizeof hello_ && socket_ && unacknowledged(socket_.get()) == 0;
+  return sent_bytes_ == sizeof hello_ && socket_ && unacknowledged_bytes(socket_.get()) == 0;
 }
 
 TUTTI_DECL descriptor connect_attempt::take_socket() noexcept {

@@ -5,7 +5,7 @@
 #include <tutti/detail/tcp/frame_reader.hpp>
 #include <tutti/detail/tcp/frame_writer.hpp>
 #include <tutti/detail/tcp/hello.hpp>
-#include <tutti/detail/tcp/tuning.hpp>
+#include <tutti/detail/tcp/socket_options.hpp>
 #include <tutti/extend/tcp_options.hpp>
 #include <tutti/extend/time.hpp>
 
@@ -60,10 +60,10 @@ struct connection {
 
   /// True if all that was accepted has arrived at the peer's system.
   [[nodiscard]] bool is_delivered() const noexcept {
-    return writer.is_broken() || (writer.is_empty() && unacknowledged(fd()) == 0);
+    return writer.is_broken() || (writer.is_empty() && unacknowledged_bytes(fd()) == 0);
   }
   /// True if all that was accepted has been sent: the peer's system has room for it.
-  [[nodiscard]] bool is_sent() const noexcept { return writer.is_empty() && unsent(fd()) == 0; }
+  [[nodiscard]] bool is_sent() const noexcept { return writer.is_empty() && unsent_bytes(fd()) == 0; }
 
   /// True if the peer's host has not answered for `limit`.
   [[nodiscard]] bool is_silent(duration limit) const noexcept { return tcp::is_silent(fd(), limit); }

@@ -3,8 +3,8 @@
 
 #include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/core/owner.hpp>
-#include <tutti/detail/tcp/address.hpp>
 #include <tutti/detail/tcp/connect_attempt.hpp>
+#include <tutti/detail/tcp/endpoint_info.hpp>
 #include <tutti/detail/tcp/listener.hpp>
 #include <tutti/extend/error.hpp>
 
@@ -43,7 +43,7 @@ class connector final : private listener::visitor {
     ~observer() = default;
   };
 
-  connector(tcp_options const& options, address const& at, rank_type rank, rank_type size, waiter& w,
+  connector(tcp_options const& options, address const& at, rank_type rank, rank_type size, waiter& event_waiter,
             observer& watcher);
   connector(connector const&) = delete;
   connector& operator=(connector const&) = delete;
@@ -93,7 +93,7 @@ class connector final : private listener::visitor {
   }
 
  private:
-  static constexpr std::size_t most_incidents = 64;
+  static constexpr std::size_t max_incidents = 64;
 
   // Overrides of listener::visitor, out of line (compilers.md: Tables of virtual functions).
   TUTTI_DECL void arrive(descriptor socket, hello const& greeting) override;

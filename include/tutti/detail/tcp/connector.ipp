@@ -3,7 +3,7 @@
 
 #include <tutti/detail/net/socket.hpp>
 #include <tutti/detail/tcp/connector.hpp>
-#include <tutti/detail/tcp/tuning.hpp>
+#include <tutti/detail/tcp/socket_options.hpp>
 
 #include <span>
 #include <utility>
@@ -11,12 +11,12 @@
 namespace tutti::inline v0_1_0::detail::tcp {
 
 TUTTI_DECL connector::connector(tcp_options const& options, address const& at, rank_type rank, rank_type size,
-                                waiter& w, observer& watcher)
+                                waiter& event_waiter, observer& watcher)
     : options_(options),
       rank_(rank),
-      waiter_(w),
+      waiter_(event_waiter),
       observer_(watcher),
-      listener_(at, w, options.handshake),
+      listener_(at, event_waiter, options.handshake),
       attempts_(size) {
   size_buffers(listener_.fd(), options);
 }
@@ -44,7 +44,7 @@ TUTTI_DECL std::string connector::place_of(rank_type peer) const {
 }
 
 TUTTI_DECL void connector::record_incident(std::string text) {
-  if (incidents_.size() < most_incidents) {
+  if (incidents_.size() < max_incidents) {
     incidents_.push_back(std::move(text));
   }
 }
@@ -111,7 +111,7 @@ TUTTI_DECL void connector::arrive(descriptor socket, hello const& peer_hello) {
 }
 
 TUTTI_DECL void connector::refuse(descriptor const& socket, char const* reason) {
-  if (incidents_.size() < most_incidents) {  // a flood must not cost address lookups
+  if (incidents_.size() < max_incidents) {  // a flood must not cost address lookups
     record_incident("refused a connection from " + peer_address(socket.get()).text() + ": " + reason);
   }
 }

@@ -29,7 +29,7 @@ class fault_broadcast {
   [[nodiscard]] bool send(connection& link) const;
 
   /// Starts a broadcast connection: sends `greeting`, with the fault, to a listener.
-  void connect(waiter& w, address const& peer_address, hello const& greeting, tcp_options const& options);
+  void connect(waiter& event_waiter, address const& peer_address, hello const& greeting, tcp_options const& options);
   /// Advances broadcast connections, and drops a connection that has delivered its greeting or failed.
   void advance() {
     if (!connections_.empty()) [[unlikely]] {

@@ -11,18 +11,17 @@
 
 namespace tutti::inline v0_1_0::detail::tcp {
 
-/// The kinds of frames, and what the receiver does with each.
+/// The kinds of frames, and the actions of the receiver.
 ///
 ///                fields                                        the receiver
-///     piece      `part` bytes of a message of `bytes` bytes    reads it to the reader or a fragment; `view` checks the
-///     call credit     `credits`, which pieces have, too             enlarges the windows of its own sending half
+///     piece      `part` bytes of a message of `bytes` bytes    reads it to a place or fragment; `view` checks the call
+///     credit     `credits`, which pieces have, too             enlarges the windows of its own sending half
 ///     revoke     `bytes`: the packed fault of the world        adopts the fault, and forwards it to its own peers
 ///     bye        `bytes`: the packed reason to leave, or 0     takes the end of the stream for no fault
 ///     call_query                                               sends a call_reply for this lane
-///     call_reply `number`, `sender_call`; `bytes` 0: no call   compares it with its own call at the next
-///     `detect_mismatch` wait_query `number` of the query                         sends a wait_reply for each lane on
-///     which it waits wait_reply `part`: the rank that is waited for           keeps the last one of each lane
-///     (standing)
+///     call_reply `number`, `sender_call`; `bytes` 0: no call   compares it with its own call at `detect_mismatch`
+///     wait_query `number` of the query                         sends a wait_reply for each lane on which it waits
+///     wait_reply `part`: the rank that is waited for           keeps the last one of each lane (wait_table)
 enum class frame_kind : std::uint8_t {
   piece = 1,
   credit,

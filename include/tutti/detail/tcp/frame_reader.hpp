@@ -2,11 +2,11 @@
 #pragma once
 
 #include <tutti/detail/core/descriptor.hpp>
-#include <tutti/detail/tcp/agreement.hpp>
+#include <tutti/detail/tcp/call_checker.hpp>
 #include <tutti/detail/tcp/fragment.hpp>
 #include <tutti/detail/tcp/frame_writer.hpp>
 #include <tutti/detail/tcp/receive_buffer.hpp>
-#include <tutti/detail/tcp/standing.hpp>
+#include <tutti/detail/tcp/wait_table.hpp>
 #include <tutti/extend/error.hpp>
 
 namespace tutti::inline v0_1_0::detail::tcp {
@@ -39,8 +39,8 @@ class frame_reader {
     }
   }
 
-  agreement call_checks;
-  standing wait_states;
+  call_checker call_checks;
+  wait_table wait_states;
 
   /// True if the connection delivers no more bytes.
   [[nodiscard]] bool has_ended() const noexcept { return has_ended_; }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/detail/base/linkage.hpp>
-#include <tutti/detail/net/greeter.hpp>
+#include <tutti/detail/net/handshake_server.hpp>
 #include <tutti/detail/net/socket.hpp>
 #include <tutti/detail/tcp/hello.hpp>
 #include <tutti/detail/tcp/waiter.hpp>
@@ -29,24 +29,24 @@ class listener {
     ~visitor() = default;
   };
 
-  listener(address const& at, waiter& w, duration handshake_limit);
+  listener(address const& at, waiter& event_waiter, duration handshake_limit);
 
   [[nodiscard]] int fd() const noexcept { return socket_.get(); }
   [[nodiscard]] address listening_address() const noexcept { return local_address(socket_.get()); }
   /// The errno if descriptors or memory are missing to accept, else 0.
-  [[nodiscard]] int resource_error() const noexcept { return pending_.starved(); }
+  [[nodiscard]] int resource_error() const noexcept { return pending_.resource_error(); }
 
   /// Accepts some of the waiting connections, and refuses pending ones whose hello is late.
-  void accept_some(visitor& v);
+  void accept_some(visitor& target);
 
   /// Accepts and reads all connections that wait now.
-  void accept_all(visitor& v);
+  void accept_all(visitor& target);
 
   /// Reads the pending connection at a descriptor, if it still is pending.
-  void read_pending(int fd, visitor& v);
+  void read_pending(int fd, visitor& target);
 
   /// Refuses all pending connections, to free their descriptors. Returns false if there were none.
-  bool close_pending(visitor& v);
+  bool close_pending(visitor& target);
 
  private:
   static constexpr duration longest_pause = std::chrono::milliseconds(100);
@@ -59,16 +59,16 @@ class listener {
 
     [[nodiscard]] int fd() const noexcept { return socket.get(); }
   };
-  struct greeter_visitor;
+  struct handshake_visitor;
 
   void resume() noexcept;
   void pause(time_point end) noexcept;
-  bool accept_one(greeter_visitor& g, time_point begin);
+  bool accept_one(handshake_visitor& adapter, time_point begin);
 
   waiter& waiter_;
   descriptor socket_;
   duration handshake_limit_;
-  greeter<pending> pending_;
+  handshake_server<pending> pending_;
   time_point paused_until_{};
   int turned_away_ = 0;
   bool is_watched_ = false;

@@ -9,8 +9,8 @@
 
 namespace tutti::inline v0_1_0::detail::tcp {
 
-/// Adapts the greeter's visitor to the listener's.
-struct listener::greeter_visitor {
+/// Adapts the handshake server's visitor to the listener's.
+struct listener::handshake_visitor {
   listener& self;
   visitor& target;
 
@@ -18,7 +18,7 @@ struct listener::greeter_visitor {
     self.waiter_.add(s.get(), waiter::source::pending_connection, static_cast<rank_type>(s.get()), false);
     return {std::move(s), steady_now()};
   }
-  [[nodiscard]] static heard hear(pending& p) noexcept {
+  [[nodiscard]] static handshake_state hear(pending& p) noexcept {
     io_result const m =
         read_some(p.socket.get(), std::as_writable_bytes(std::span(&p.greeting, 1)).subspan(p.received_bytes));
     p.received_bytes += m.bytes;
@@ -40,19 +40,19 @@ struct listener::greeter_visitor {
   }
 };
 
-TUTTI_DECL listener::listener(address const& at, waiter& w, duration handshake_limit)
-    : waiter_(w), socket_(listen(at)), handshake_limit_(handshake_limit) {
+TUTTI_DECL listener::listener(address const& at, waiter& event_waiter, duration handshake_limit)
+    : waiter_(event_waiter), socket_(listen(at)), handshake_limit_(handshake_limit) {
   await_data(socket_.get());
   resume();
 }
 
-TUTTI_DECL void listener::accept_some(visitor& v) {
+TUTTI_DECL void listener::accept_some(visitor& target) {
   constexpr int max_turned_away = 32;  // per call
   constexpr int pause_factor = 20;     // pause after refusals, in multiples of their time
-  greeter_visitor g{*this, v};
+  handshake_visitor adapter{*this, target};
   time_point const begin = steady_now();
   while (!pending_.empty() && begin - pending_.oldest().accepted_at >= handshake_limit_) {
-    pending_.turn_oldest_away(g, "it did not say which rank it is");
+    pending_.turn_oldest_away(adapter, "it did not say which rank it is");
   }
   if (!pending_.empty()) {
     waiter_.wake_at(pending_.oldest().accepted_at + handshake_limit_);
@@ -62,7 +62,7 @@ TUTTI_DECL void listener::accept_some(visitor& v) {
   }
   turned_away_ = 0;
   resume();
-  while (turned_away_ < max_turned_away && accept_one(g, begin)) {
+  while (turned_away_ < max_turned_away && accept_one(adapter, begin)) {
   }
   if (turned_away_ != 0) {
     time_point const end = steady_now();
@@ -70,25 +70,25 @@ TUTTI_DECL void listener::accept_some(visitor& v) {
   }
 }
 
-TUTTI_DECL void listener::accept_all(visitor& v) {
+TUTTI_DECL void listener::accept_all(visitor& target) {
   constexpr int longest_queue = 1024;  // the system's; waiting connections take no descriptor here
-  greeter_visitor g{*this, v};
+  handshake_visitor adapter{*this, target};
   time_point const begin = steady_now();
-  for (int i = 0; i < 2 * longest_queue && accept_one(g, begin); ++i) {
+  for (int i = 0; i < 2 * longest_queue && accept_one(adapter, begin); ++i) {
   }
-  pending_.hear_all(g);
+  pending_.hear_all(adapter);
 }
 
-TUTTI_DECL void listener::read_pending(int fd, visitor& v) {
-  greeter_visitor g{*this, v};
-  pending_.hear_descriptor(fd, g);
+TUTTI_DECL void listener::read_pending(int fd, visitor& target) {
+  handshake_visitor adapter{*this, target};
+  pending_.hear_descriptor(fd, adapter);
 }
 
-TUTTI_DECL bool listener::close_pending(visitor& v) {
-  greeter_visitor g{*this, v};
+TUTTI_DECL bool listener::close_pending(visitor& target) {
+  handshake_visitor adapter{*this, target};
   bool const has_pending = !pending_.empty();
   while (!pending_.empty()) {
-    pending_.turn_oldest_away(g, "it made room for another connection");
+    pending_.turn_oldest_away(adapter, "it made room for another connection");
   }
   return has_pending;
 }
@@ -109,9 +109,9 @@ TUTTI_DECL void listener::pause(time_point end) noexcept {
 }
 
 /// Accepts one connection. Returns false if there is none, or no descriptor for it.
-TUTTI_DECL bool listener::accept_one(greeter_visitor& g, time_point begin) {
-  bool const more = pending_.accept_one(socket_.get(), g);
-  if (!more && pending_.starved() != 0) {
+TUTTI_DECL bool listener::accept_one(handshake_visitor& adapter, time_point begin) {
+  bool const more = pending_.accept_one(socket_.get(), adapter);
+  if (!more && pending_.resource_error() != 0) {
     pause(begin + longest_pause);
   }
   return more;

@@ -6,7 +6,7 @@
 #include <tutti/detail/tcp/connection.hpp>
 #include <tutti/detail/tcp/connector.hpp>
 #include <tutti/detail/tcp/fault_broadcast.hpp>
-#include <tutti/detail/tcp/tuning.hpp>
+#include <tutti/detail/tcp/socket_options.hpp>
 
 #include <bit>
 #include <string>
@@ -23,8 +23,8 @@ namespace tutti::inline v0_1_0::detail::tcp {
 /// and a hello on a broadcast connection to ranks without one. Each receiver forwards it to its own peers.
 class mesh final : private connector::observer {
  public:
-  mesh(tcp_options const& o, address const& at, rank_type rank, rank_type size)
-      : options_(with_finite_times(o)),
+  mesh(tcp_options const& options, address const& at, rank_type rank, rank_type size)
+      : options_(with_finite_times(options)),
         rank_(rank),
         connector_(options_, at, rank, size, waiter_, *this),
         connections_(size) {}

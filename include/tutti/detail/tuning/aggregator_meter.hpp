@@ -30,8 +30,8 @@ class aggregator_meter {
   network_profile::link measure(network_profile::link const& neighbour, duration budget) {
     allreduce run{world_, in_network{}, sum<float>{}};
     bool is_new = false;
-    if constexpr (requires { world_.transport().helpers_are_new(); }) {
-      is_new = world_.transport().helpers_are_new();
+    if constexpr (requires { world_.transport().aggregator_is_unused(); }) {
+      is_new = world_.transport().aggregator_is_unused();
     }
     std::int64_t const limit = budget.count() * 1000;
     std::int64_t total = 0;

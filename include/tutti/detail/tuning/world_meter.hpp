@@ -363,7 +363,7 @@ class world_meter {
   }
 
   /// Sends `messages` messages so that transports use the memory that they copy through and choose a copy strategy
-  /// (detail/shared_memory/copy_account.hpp); otherwise a probe would be timed partly before and partly after. Memory
+  /// (detail/shared_memory/copy_strategy.hpp); otherwise a probe would be timed partly before and partly after. Memory
   /// that long messages have evicted from the caches also costs more during the first lap. Returns the time taken, not
   /// much more than `at_most`.
   duration settle(std::vector<rank_type> const& group, std::uint32_t messages, duration limit) {

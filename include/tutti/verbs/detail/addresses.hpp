@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/verbs/detail/card.hpp>
+#include <tutti/verbs/detail/endpoint_info.hpp>
 
 #include <algorithm>
 #include <string>

@@ -45,24 +45,24 @@ inline void close_channel(ibv_comp_channel* c) noexcept {
 /// The completion queue of all work requests of a rank, and its descriptor to sleep on.
 class completions {
  public:
-  completions(device const& d, std::uint64_t entries) {
-    standard_numbers const occupied;
-    channel_ = decltype(channel_)(ibv_create_comp_channel(d.context.get()));
+  completions(device const& rdma_device, std::uint64_t entries) {
+    standard_numbers const reserved_numbers;
+    channel_ = decltype(channel_)(ibv_create_comp_channel(rdma_device.context.get()));
     if (!channel_ || ::fcntl(channel_->fd, F_SETFL, O_NONBLOCK) != 0) {
-      throw device_error(d.address, "cannot make a completion channel", errno);
+      throw device_error(rdma_device.address, "cannot make a completion channel", errno);
     }
     fork_guard::add(channel_->fd);
-    reserve(d, entries);
+    reserve(rdma_device, entries);
   }
 
   /// Grows the queue to hold this many completions between two polls.
-  void reserve(device const& d, std::uint64_t entries) {
+  void reserve(device const& rdma_device, std::uint64_t entries) {
     if (entries <= capacity_) {
       return;
     }
-    auto const limit = static_cast<std::uint64_t>(d.limits.max_cqe);
+    auto const limit = static_cast<std::uint64_t>(rdma_device.limits.max_cqe);
     if (entries > limit) {
-      throw error(failure::join, message({d.address.text(), " has completion queues of ", limit,
+      throw error(failure::join, message({rdma_device.address.text(), " has completion queues of ", limit,
                                           " entries, and the peers of this rank need ", entries,
                                           ": take a topology with fewer edges, fewer ranks, or tcp"}));
     }
@@ -72,11 +72,11 @@ class completions {
       code = ibv_resize_cq(queue_.get(), static_cast<int>(next));
     } else {
       queue_ = handle<ibv_cq, ibv_destroy_cq>(
-          ibv_create_cq(d.context.get(), static_cast<int>(next), nullptr, channel_.get(), 0));
+          ibv_create_cq(rdma_device.context.get(), static_cast<int>(next), nullptr, channel_.get(), 0));
       code = queue_ ? 0 : errno;
     }
     if (code != 0) {
-      throw device_error(d.address, message({"cannot make a completion queue of ", next, " entries"}), code);
+      throw device_error(rdma_device.address, message({"cannot make a completion queue of ", next, " entries"}), code);
     }
     capacity_ = next;
     is_armed_ = is_armed_ && ibv_req_notify_cq(queue_.get(), 0) == 0;
@@ -98,11 +98,11 @@ class completions {
   template <class F>
   void drain(F f) {
     constexpr int batch = 16;
-    ibv_wc completed[batch];
+    ibv_wc batch_completions[batch];
     for (;;) {
-      int const n = ibv_poll_cq(queue_.get(), batch, completed);
+      int const n = ibv_poll_cq(queue_.get(), batch, batch_completions);
       for (int i = 0; i < n; ++i) {
-        f(completed[i]);
+        f(batch_completions[i]);
       }
       if (n < batch) {
         return;

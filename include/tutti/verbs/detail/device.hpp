@@ -52,7 +52,7 @@ struct device_choice {
   int port = 0;  ///< 0: any port
   int index = verbs_options::any_gid;
 
-  explicit device_choice(verbs_options const& o) : device(o.device), index(o.gid_index) {
+  explicit device_choice(verbs_options const& options) : device(options.device), index(options.gid_index) {
     if (char const* const device_setting = std::getenv("TUTTI_VERBS_DEVICE");
         device.empty() && device_setting != nullptr) {
       device = device_setting;
@@ -121,7 +121,7 @@ struct device {
 /// Excludes the device's queues from forked children: a mapping in a child keeps the parent's queue pairs alive after
 /// its death.
 inline void keep_mappings_from_children() noexcept {
-  standard_numbers const occupied;
+  standard_numbers const reserved_numbers;
   std::FILE* const maps = std::fopen("/proc/self/maps", "re");
   char line[4352];
   while (maps != nullptr && std::fgets(line, sizeof line, maps) != nullptr) {
@@ -152,17 +152,17 @@ inline void keep_mappings_from_children() noexcept {
 }
 
 /// @throws error(failure::join) if no device fits, or several do
-[[nodiscard]] inline device open_device(verbs_options const& o, std::string const& host) {
-  standard_numbers const occupied;
+[[nodiscard]] inline device open_device(verbs_options const& options, std::string const& host) {
+  standard_numbers const reserved_numbers;
   if (ibv_is_fork_initialized() == IBV_FORK_DISABLED) {  // the kernel does not copy registered memory at a fork
     ibv_fork_init();
   }
-  device_choice const choice(o);
+  device_choice const choice(options);
   ibv_gid const host_gid = gid_of(host);
   int count = 0;
   ibv_device** const list = ibv_get_device_list(&count);
   device best;
-  int merit_of_best = -1;
+  int best_merit = -1;
   std::string available;
   std::string candidates;
   for (int d = 0; d < count; ++d) {
@@ -174,7 +174,7 @@ inline void keep_mappings_from_children() noexcept {
       continue;
     }
     device candidate{std::move(context), {}, limits, {}, {}};
-    int merit_of_found = -1;
+    int candidate_merit = -1;
     for (std::uint8_t p = 1; p <= limits.phys_port_cnt; ++p) {
       ibv_port_attr port{};
       if ((choice.port != 0 && choice.port != p) || ibv_query_port(candidate.context.get(), p, &port) != 0 ||
@@ -188,32 +188,32 @@ inline void keep_mappings_from_children() noexcept {
             ibv_query_gid_ex(candidate.context.get(), p, static_cast<std::uint32_t>(index), &entry, 0) != 0) {
           continue;
         }
-        if (int const m = merit(entry, host_gid); m > merit_of_found) {
-          merit_of_found = m;
+        if (int const m = merit(entry, host_gid); m > candidate_merit) {
+          candidate_merit = m;
           candidate.port = port;
           candidate.address = {name, p, static_cast<std::uint8_t>(index), entry.gid};
         }
       }
     }
-    if (merit_of_found < 0) {
+    if (candidate_merit < 0) {
       continue;
     }
     append(candidates, {candidates.empty() ? "" : " and ", name});
-    if (merit_of_found > merit_of_best) {
+    if (candidate_merit > best_merit) {
       best = std::move(candidate);
-      merit_of_best = merit_of_found;
+      best_merit = candidate_merit;
     }
   }
   if (list != nullptr) {
     ibv_free_device_list(list);
   }
-  if (merit_of_best < 0) {
+  if (best_merit < 0) {
     throw error(failure::join,
                 message({"no RDMA device has an active port", choice.text().empty() ? "" : " that is " + choice.text(),
                          "; available: ", available.empty() ? "none" : available,
                          "; name another one with TUTTI_VERBS_DEVICE and TUTTI_VERBS_GID, or use tcp"}));
   }
-  if (merit_of_best < 4 && choice.device.empty() && candidates.find(' ') != std::string::npos) {
+  if (best_merit < 4 && choice.device.empty() && candidates.find(' ') != std::string::npos) {
     throw error(failure::join, message({"cannot choose an RDMA device: ", candidates,
                                         " are active, but none has the address ", host.empty() ? "of this host" : host,
                                         "; name one with TUTTI_VERBS_DEVICE or verbs_options::device"}));

@@ -13,15 +13,15 @@ enum class head_kind : std::uint8_t {
   message = 1,   ///< eager: the bytes follow
   long_message,  ///< rendezvous: a `message_place` follows, the source of READs
   lent_message,  ///< loan: a `message_place` and a `return_place` follow
-  released       ///< credits alone
+  credit         ///< credits alone
 };
 
 /// Head of each SEND. It is short, because a device in software computes a checksum over each byte.
 struct message_head {
   head_kind kind;
   std::uint8_t lane;
-  std::uint16_t released = 0;  ///< credits: messages of this lane that the sender has released, in total
-  std::uint32_t check = 0;     ///< checksum of the call; equal at both ends
+  std::uint16_t released_count = 0;  ///< credits: messages of this lane that the sender has released, in total
+  std::uint32_t check = 0;           ///< checksum of the call; equal at both ends
 };
 static_assert(sizeof(message_head) == 8);
 
@@ -30,7 +30,7 @@ struct message_place {
   std::uint64_t bytes;
   std::uint64_t address;
   std::uint32_t key;
-  std::uint32_t unused = 0;
+  std::uint32_t padding = 0;
 };
 static_assert(sizeof(message_place) == 24);
 
@@ -38,16 +38,16 @@ static_assert(sizeof(message_place) == 24);
 struct return_place {
   std::uint64_t address;
   std::uint32_t key;
-  std::uint32_t unused = 0;
+  std::uint32_t padding = 0;
 };
 static_assert(sizeof(return_place) == 16);
 
 /// Immediate data of a result that is written to a return place: the lane, and the credits of that lane.
 struct return_note {
   std::uint32_t lane;
-  std::uint16_t released;
+  std::uint16_t released_count;
 
-  [[nodiscard]] constexpr std::uint32_t pack() const noexcept { return lane << 16 | released; }
+  [[nodiscard]] constexpr std::uint32_t pack() const noexcept { return lane << 16 | released_count; }
   [[nodiscard]] static constexpr return_note unpack(std::uint32_t note) noexcept {
     return {note >> 16, static_cast<std::uint16_t>(note)};
   }
@@ -84,7 +84,7 @@ inline constexpr std::uint32_t receive_count = lane_count * 2 * slot_count;
     case head_kind::lent_message:
       return bytes == sizeof(message_place) + sizeof(return_place) &&
              read_at<message_place>(body).bytes >= rendezvous_threshold;
-    case head_kind::released:
+    case head_kind::credit:
       return bytes == 0;
   }
   return false;

@@ -23,9 +23,9 @@ class peer_calls {
   }
 
   /// True if the calls of this lane are known; otherwise queries them.
-  [[nodiscard]] bool has_answer(queue_pair& q, std::uint32_t lane) noexcept {
+  [[nodiscard]] bool has_answer(queue_pair& queue, std::uint32_t lane) noexcept {
     if (!query_pending_ && lane_ != lane) {
-      query(q, lane);
+      query(queue, lane);
     }
     return !query_pending_ && lane_ == lane;
   }
@@ -44,15 +44,15 @@ class peer_calls {
   }
 
  private:
-  void query(queue_pair& q, std::uint32_t lane) noexcept {
+  void query(queue_pair& queue, std::uint32_t lane) noexcept {
     ibv_sge target{reinterpret_cast<std::uintptr_t>(answer_), sizeof(call_board), key_};
-    ibv_send_wr w{};
-    w.opcode = IBV_WR_RDMA_READ;
-    w.sg_list = &target;
-    w.num_sge = 1;
-    w.wr.rdma.remote_addr = address_ + lane * sizeof(call_board);
-    w.wr.rdma.rkey = peer_key_;
-    query_pending_ = q.post(w, work::question, lane);
+    ibv_send_wr work_request{};
+    work_request.opcode = IBV_WR_RDMA_READ;
+    work_request.sg_list = &target;
+    work_request.num_sge = 1;
+    work_request.wr.rdma.remote_addr = address_ + lane * sizeof(call_board);
+    work_request.wr.rdma.rkey = peer_key_;
+    query_pending_ = queue.post(work_request, work::question, lane);
     lane_ = lane_count;
   }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/verbs/detail/card.hpp>
 #include <tutti/verbs/detail/completions.hpp>
+#include <tutti/verbs/detail/endpoint_info.hpp>
 #include <tutti/verbs/detail/message_head.hpp>
 
 #include <algorithm>
@@ -16,13 +16,13 @@ namespace tutti::inline v0_1_0::detail::verbs {
 class queue_pair {
  public:
   static constexpr std::uint32_t depth = 256;
-  static constexpr std::uint32_t reserved = 1;  ///< entries for a request that must not be refused: a flush
+  static constexpr std::uint32_t reserved_entries = 1;  ///< entries for a request that must not be refused: a flush
   static constexpr std::uint32_t max_inline = 128;
 
   queue_pair() noexcept = default;
-  queue_pair(device const& d, completions const& c, rank_type peer) : peer_(peer) {
+  queue_pair(device const& rdma_device, completions const& completion_queue, rank_type peer) : peer_(peer) {
     ibv_qp_init_attr a{};
-    a.send_cq = a.recv_cq = c.queue();
+    a.send_cq = a.recv_cq = completion_queue.queue();
     a.qp_type = IBV_QPT_RC;
     for (std::uint32_t inline_bytes = max_inline; !qp_ && inline_bytes >= sizeof(message_head); inline_bytes /= 2) {
       a.cap = {.max_send_wr = depth,
@@ -30,38 +30,38 @@ class queue_pair {
                .max_send_sge = 2,
                .max_recv_sge = 1,
                .max_inline_data = inline_bytes};
-      qp_ = handle<ibv_qp, ibv_destroy_qp>(ibv_create_qp(d.domain.get(), &a));
+      qp_ = handle<ibv_qp, ibv_destroy_qp>(ibv_create_qp(rdma_device.domain.get(), &a));
     }
     if (!qp_) {
-      throw device_error(d.address, message({"cannot make a queue pair for rank ", peer}), errno);
+      throw device_error(rdma_device.address, message({"cannot make a queue pair for rank ", peer}), errno);
     }
     inline_limit_ = a.cap.max_inline_data;
     ibv_qp_attr attributes{};
     attributes.qp_state = IBV_QPS_INIT;
-    attributes.port_num = d.address.port;
+    attributes.port_num = rdma_device.address.port;
     attributes.qp_access_flags =
         IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;  // lets peers probe by WRITEs of no bytes
-    change(d.address, attributes, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+    change(rdma_device.address, attributes, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
   }
 
   /// @param number the peer's queue pair
   /// @throws error(failure::join) that names both ends
-  void connect(device const& d, endpoint_info const& own_info, endpoint_info const& peer_info, std::uint32_t number,
-               verbs_options const& o) {
-    endpoints_ = message({own_info.address.text(), ", to rank ", peer_, " at ", peer_info.address.text()});
+  void connect(device const& rdma_device, endpoint_info const& local_info, endpoint_info const& peer_info,
+               std::uint32_t number, verbs_options const& options) {
+    endpoints_ = message({local_info.address.text(), ", to rank ", peer_, " at ", peer_info.address.text()});
     ibv_qp_attr attributes{};
     attributes.qp_state = IBV_QPS_RTR;
-    attributes.path_mtu = static_cast<ibv_mtu>((std::min)(own_info.mtu, peer_info.mtu));
+    attributes.path_mtu = static_cast<ibv_mtu>((std::min)(local_info.mtu, peer_info.mtu));
     attributes.dest_qp_num = number;
     attributes.rq_psn = peer_info.first_packet;
-    attributes.max_dest_rd_atomic = static_cast<std::uint8_t>(own_info.max_reads);
+    attributes.max_dest_rd_atomic = static_cast<std::uint8_t>(local_info.max_reads);
     attributes.min_rnr_timer = 12;
     attributes.ah_attr.dlid = static_cast<std::uint16_t>(peer_info.lid);
-    attributes.ah_attr.port_num = d.address.port;
-    if (d.port.link_layer == IBV_LINK_LAYER_ETHERNET || peer_info.lid == 0) {
+    attributes.ah_attr.port_num = rdma_device.address.port;
+    if (rdma_device.port.link_layer == IBV_LINK_LAYER_ETHERNET || peer_info.lid == 0) {
       attributes.ah_attr.is_global = 1;
       attributes.ah_attr.grh.dgid = peer_info.address.gid;
-      attributes.ah_attr.grh.sgid_index = d.address.index;
+      attributes.ah_attr.grh.sgid_index = rdma_device.address.index;
       attributes.ah_attr.grh.hop_limit = 64;
     }
     change(endpoints_, attributes,
@@ -69,12 +69,12 @@ class queue_pair {
                IBV_QP_MIN_RNR_TIMER);
     attributes = {};
     attributes.qp_state = IBV_QPS_RTS;
-    attributes.timeout = o.timeout;
-    attributes.retry_cnt = std::min<std::uint8_t>(o.retries, 6);
+    attributes.timeout = options.timeout;
+    attributes.retry_cnt = std::min<std::uint8_t>(options.retries, 6);
     attributes.rnr_retry = 6;
-    attributes.sq_psn = own_info.first_packet;
+    attributes.sq_psn = local_info.first_packet;
     attributes.max_rd_atomic = static_cast<std::uint8_t>(
-        (std::min)({peer_info.max_reads, static_cast<std::uint32_t>(d.limits.max_qp_init_rd_atom), 255U}));
+        (std::min)({peer_info.max_reads, static_cast<std::uint32_t>(rdma_device.limits.max_qp_init_rd_atom), 255U}));
     change(
         endpoints_, attributes,
         IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
@@ -95,23 +95,23 @@ class queue_pair {
   [[nodiscard]] bool has_reads() const noexcept { return reading_ != 0; }
 
   /// Posts a request. False if the queue has no room, or the queue pair is broken.
-  bool post(ibv_send_wr& w, work kind, std::uint32_t lane = 0) noexcept {
-    std::uint32_t const limit = kind == work::flush ? depth : depth - reserved;
+  bool post(ibv_send_wr& work_request, work kind, std::uint32_t lane = 0) noexcept {
+    std::uint32_t const limit = kind == work::flush ? depth : depth - reserved_entries;
     if (is_broken_ || posted_count_ - completed_count_ >= limit) {
       return false;
     }
     if (kind != work::send || ++unsignalled_count_ >= depth / 16) {
-      w.send_flags |= IBV_SEND_SIGNALED;
+      work_request.send_flags |= IBV_SEND_SIGNALED;
     }
-    w.wr_id = work_id{kind, peer_, lane, posted_count_ + 1}.pack();
+    work_request.wr_id = work_id{kind, peer_, lane, posted_count_ + 1}.pack();
     ibv_send_wr* bad = nullptr;
-    if (ibv_post_send(qp_.get(), &w, &bad) != 0) {
+    if (ibv_post_send(qp_.get(), &work_request, &bad) != 0) {
       return false;
     }
     ++posted_count_;
     reading_ += is_read(kind) ? 1U : 0U;
-    sent_count_ += w.opcode == IBV_WR_SEND || w.opcode == IBV_WR_RDMA_WRITE_WITH_IMM ? 1U : 0U;
-    if ((w.send_flags & IBV_SEND_SIGNALED) != 0) {
+    sent_count_ += work_request.opcode == IBV_WR_SEND || work_request.opcode == IBV_WR_RDMA_WRITE_WITH_IMM ? 1U : 0U;
+    if ((work_request.send_flags & IBV_SEND_SIGNALED) != 0) {
       unsignalled_count_ = 0;
       ++signalled_count_;
     }
@@ -119,12 +119,12 @@ class queue_pair {
   }
   bool post_receive(std::byte* slot_memory, std::uint32_t key, std::uint32_t slot) noexcept {
     ibv_sge buffer{reinterpret_cast<std::uintptr_t>(slot_memory), static_cast<std::uint32_t>(slot_bytes), key};
-    ibv_recv_wr w{};
-    w.wr_id = work_id{work::receive, peer_, 0, slot}.pack();
-    w.sg_list = &buffer;
-    w.num_sge = 1;
+    ibv_recv_wr work_request{};
+    work_request.wr_id = work_id{work::receive, peer_, 0, slot}.pack();
+    work_request.sg_list = &buffer;
+    work_request.num_sge = 1;
     ibv_recv_wr* bad = nullptr;
-    return !is_broken_ && ibv_post_recv(qp_.get(), &w, &bad) == 0;
+    return !is_broken_ && ibv_post_recv(qp_.get(), &work_request, &bad) == 0;
   }
   /// Probes the peer, unless a completion is outstanding anyway.
   void probe() noexcept {
@@ -172,10 +172,10 @@ class queue_pair {
   [[nodiscard]] static bool is_read(work kind) noexcept { return kind == work::read || kind == work::question; }
 
   bool write_no_bytes(work kind) noexcept {
-    ibv_send_wr w{};
-    w.opcode = IBV_WR_RDMA_WRITE;
-    w.send_flags = IBV_SEND_SIGNALED;
-    return post(w, kind);
+    ibv_send_wr work_request{};
+    work_request.opcode = IBV_WR_RDMA_WRITE;
+    work_request.send_flags = IBV_SEND_SIGNALED;
+    return post(work_request, kind);
   }
 
   static constexpr std::string_view other_addresses =

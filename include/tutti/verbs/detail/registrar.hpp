@@ -18,7 +18,7 @@ using lease = std::shared_ptr<registration const>;
 /// move while the source is referenced here. Other memory is registered for each message.
 class registrar {
  public:
-  explicit registrar(device const& d) noexcept : device_(&d) {}
+  explicit registrar(device const& rdma_device) noexcept : device_(&rdma_device) {}
   registrar(registrar const&) = delete;
   registrar& operator=(registrar const&) = delete;
 
@@ -64,7 +64,7 @@ class registrar {
     e = e == entries_.end() ? entries_.insert(e, entry{}) : e;
     *e = {region, {}};  // messages under way keep the registration of the shorter region
     try {
-      e->registration = std::make_shared<registration const>(*device_, region.data(), region.size(), access::all);
+      e->registration = std::make_shared<registration const>(*device_, region.data(), region.size(), access::full);
     } catch (error const&) {
       // The limit of locked memory may still suffice for the message alone.
     }

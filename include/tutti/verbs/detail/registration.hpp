@@ -14,7 +14,7 @@ enum class access : int {
   remote_read = IBV_ACCESS_REMOTE_READ,
   local_write = IBV_ACCESS_LOCAL_WRITE,
   remote_write = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_LOCAL_WRITE,
-  all = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_LOCAL_WRITE
+  full = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_LOCAL_WRITE
 };
 
 /// Registered memory: the device may access it during the lifetime of this object.
@@ -22,11 +22,11 @@ class registration {
  public:
   registration() noexcept = default;
   /// @throws error(failure::join) if the system refuses
-  registration(device const& d, std::byte const* begin, std::size_t bytes, access a)
+  registration(device const& rdma_device, std::byte const* begin, std::size_t bytes, access a)
       // parentheses: not the macro
-      : region_((ibv_reg_mr)(d.domain.get(), const_cast<std::byte*>(begin), bytes, static_cast<int>(a))) {
+      : region_((ibv_reg_mr)(rdma_device.domain.get(), const_cast<std::byte*>(begin), bytes, static_cast<int>(a))) {
     if (!region_) {
-      throw device_error(d.address, message({"cannot register ", bytes, " bytes with the device"}), errno);
+      throw device_error(rdma_device.address, message({"cannot register ", bytes, " bytes with the device"}), errno);
     }
   }
 
@@ -44,8 +44,8 @@ class registered_memory {
   static constexpr std::size_t alignment = 64;
 
   registered_memory() noexcept = default;
-  registered_memory(device const& d, std::size_t bytes)
-      : memory_(bytes + alignment), size_(bytes), registration_(d, begin(), bytes, access::local_write) {}
+  registered_memory(device const& rdma_device, std::size_t bytes)
+      : memory_(bytes + alignment), size_(bytes), registration_(rdma_device, begin(), bytes, access::local_write) {}
 
   [[nodiscard]] std::byte* begin() const noexcept {
     std::uintptr_t const at = reinterpret_cast<std::uintptr_t>(memory_.get());

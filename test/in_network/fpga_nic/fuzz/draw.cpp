@@ -38,7 +38,7 @@ nic::header draw::header() {
   if (one_in(8)) {
     h.flags |= nic::flag::no_data;
   }
-  if (h.kind == nic::kind::join || h.kind == nic::kind::joined) {
+  if (h.kind == nic::kind::join || h.kind == nic::kind::grant) {
     h.length = nic::terms::bytes;
     h.flags = nic::flag::in_rank_order;
   } else if (h.kind == nic::kind::refuse) {
@@ -52,7 +52,7 @@ nic::header draw::header() {
     h.length = nic::block_bytes + nic::update_terms::bytes;
   }
   if (is_keyed) {
-    h.flags |= nic::flag::keyed;
+    h.flags |= nic::flag::key;
     h.sequence = static_cast<std::uint32_t>(one_in(50) ? random_() : below(blocks));
     h.fingerprint = version();
     h.length = h.kind == nic::kind::supply ? nic::block_bytes : 0;
@@ -116,7 +116,7 @@ void draw::mutate() {
         break;
       case 5:  // a length that fits the datagram
         if (bytes_.size() >= nic::header_bytes) {
-          nic::put(bytes_.data() + 16, static_cast<std::uint16_t>(bytes_.size() - nic::header_bytes));
+          nic::write_integer(bytes_.data() + 16, static_cast<std::uint16_t>(bytes_.size() - nic::header_bytes));
         }
         break;
       default:  // a field that fits another packet

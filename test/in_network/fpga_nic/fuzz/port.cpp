@@ -60,7 +60,7 @@ class thrower {
     std::byte answer[2048];
     while (::recv(thrower_.get(), answer, sizeof answer, MSG_DONTWAIT) > 0) {
     }
-    if (device_.counts().packets != device_.counts().accounted()) {
+    if (device_.counts().packets != device_.counts().accounted_packets()) {
       throw broken("a datagram is counted in none or in several ways");
     }
   }
@@ -111,7 +111,8 @@ void throw_at_port(std::uint64_t packets, std::uint64_t seed) {
       t.throw_some();
     }
     std::printf("port %s: %llu datagrams, %llu malformed, %llu refused\n", offload ? "with bursts" : "packet by packet",
-                static_cast<unsigned long long>(t.count()), static_cast<unsigned long long>(t.counts().malformed),
-                static_cast<unsigned long long>(t.counts().all_refused()));
+                static_cast<unsigned long long>(t.count()),
+                static_cast<unsigned long long>(t.counts().malformed_packets),
+                static_cast<unsigned long long>(t.counts().total_refusals()));
   }
 }

@@ -47,7 +47,7 @@ class thrower {
   }
 
   [[nodiscard]] nic::counters const& counts() const { return device_.counts(); }
-  [[nodiscard]] auto const& uplink_counted() const { return device_.uplink_counted(); }
+  [[nodiscard]] auto const& uplink_counts() const { return device_.uplink_counts(); }
 
  private:
   static constexpr std::uint32_t senders = 4;  // addresses; some of them never join
@@ -77,10 +77,10 @@ class thrower {
   [[nodiscard]] std::vector<std::byte> as_an_answer(nic::packet const& p) {
     nic::header h = p.head;
     std::vector<std::byte> payload(p.payload.begin(), p.payload.end());
-    h.kind = std::array{nic::kind::joined, nic::kind::result, nic::kind::missing, nic::kind::refuse}[next_.below(4)];
+    h.kind = std::array{nic::kind::grant, nic::kind::result, nic::kind::missing, nic::kind::refuse}[next_.below(4)];
     h.flags &= nic::flag::phase | nic::flag::in_rank_order | nic::flag::no_data | nic::flag::of_racks;
     if (h.kind != nic::kind::result) {
-      payload.resize(h.kind == nic::kind::joined    ? nic::terms::bytes
+      payload.resize(h.kind == nic::kind::grant     ? nic::terms::bytes
                      : h.kind == nic::kind::missing ? nic::bitmap_bytes(h.workers)
                                                     : 1);
     }
@@ -107,12 +107,12 @@ class thrower {
                      return say_above(h, payload);
                    }
                    ++to_members;
-                   bool const to_all = h.kind == nic::kind::result && !h.has(nic::flag::keyed);
+                   bool const to_all = h.kind == nic::kind::result && !h.has(nic::flag::key);
                    check(destination == source || source == spine || to_all, "was answered to another address");
                    check(counts().refusals_for(nic::refusal::unknown) == unknown || payload.size() <= p.payload.size(),
                          "of an unknown sender got an answer that is longer");
                  });
-    check(counts().packets == counts().accounted(), "is counted in none or in several ways");
+    check(counts().packets == counts().accounted_packets(), "is counted in none or in several ways");
     check(to_members <= draw::workers || source == spine, "was answered more than once to a member");
   }
   /// Delivers a packet to the device above, mostly, and a copy from the other rack.
@@ -166,13 +166,13 @@ void throw_at_racks(std::uint64_t packets, std::uint64_t seed) {
     }
     std::printf("racks: %llu packets, %llu completed, %llu sent up, %llu again, %llu came down, %llu ignored\n",
                 static_cast<unsigned long long>(t.counts().packets),
-                static_cast<unsigned long long>(t.counts().completed),
-                static_cast<unsigned long long>(t.uplink_counted().sent),
-                static_cast<unsigned long long>(t.uplink_counted().repeated),
-                static_cast<unsigned long long>(t.uplink_counted().results),
-                static_cast<unsigned long long>(t.uplink_counted().ignored));
+                static_cast<unsigned long long>(t.counts().completed_results),
+                static_cast<unsigned long long>(t.uplink_counts().sums),
+                static_cast<unsigned long long>(t.uplink_counts().repeats),
+                static_cast<unsigned long long>(t.uplink_counts().results),
+                static_cast<unsigned long long>(t.uplink_counts().ignored_packets));
     if (packets >= 100'000 &&
-        (t.uplink_counted().repeated == 0 || t.uplink_counted().results == 0 || t.uplink_counted().ignored == 0)) {
+        (t.uplink_counts().repeats == 0 || t.uplink_counts().results == 0 || t.uplink_counts().ignored_packets == 0)) {
       throw broken("nothing was sent up again, or came down, or was ignored: packets are drawn too narrowly");
     }
   }

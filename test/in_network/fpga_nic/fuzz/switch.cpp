@@ -50,19 +50,20 @@ class thrower {
                  [&](std::uint32_t destination, nic::header const& h, std::span<std::byte const> payload) {
                    ++answers;
                    check_answer(h, payload);
-                   bool const to_all = h.kind == nic::kind::result && !h.has(nic::flag::keyed);
+                   bool const to_all = h.kind == nic::kind::result && !h.has(nic::flag::key);
                    check(destination == source || to_all, "was answered to another address");
                    check(is_read, "is malformed, and was answered");
                    check(!is_unknown(counters_before) || payload.size() <= p.payload.size(),
                          "of an unknown sender got an answer that is longer");
                  });
     auto const& counters_after = device_.counts();
-    check(counters_after.packets == counters_before.packets + 1 && counters_after.packets == counters_after.accounted(),
+    check(counters_after.packets == counters_before.packets + 1 &&
+              counters_after.packets == counters_after.accounted_packets(),
           "is counted in none or in several ways");
-    check(is_read || counters_after.malformed + counters_after.badly_tagged ==
-                         counters_before.malformed + counters_before.badly_tagged + 1,
+    check(is_read || counters_after.malformed_packets + counters_after.invalid_tags ==
+                         counters_before.malformed_packets + counters_before.invalid_tags + 1,
           "is malformed, and not counted so");
-    check(counters_after.all_refused() - counters_before.all_refused() == 1 || !refused_,
+    check(counters_after.total_refusals() - counters_before.total_refusals() == 1 || !refused_,
           "was refused, and not counted so");
     refused_ = false;
     compare(counters_before, counters_after);
@@ -91,8 +92,8 @@ class thrower {
   }
   /// Compares the slots before and after the packet.
   void compare(nic::counters const& counters_before, nic::counters const& counters_after) {
-    bool const took = counters_after.stored != counters_before.stored ||
-                      counters_after.completed != counters_before.completed ||
+    bool const took = counters_after.stored_contributions != counters_before.stored_contributions ||
+                      counters_after.completed_results != counters_before.completed_results ||
                       counters_after.stores != counters_before.stores;
     bool const job_came_or_went =
         device_.jobs().size() != slots_.size() || counters_after.joins != counters_before.joins ||
@@ -130,14 +131,15 @@ void throw_at_switch(std::uint64_t packets, std::uint64_t seed) {
     }
     auto const& c = t.counts();
     std::printf("switch: %llu packets, %llu malformed, %llu badly tagged, %llu stored, %llu completed, %llu joins",
-                static_cast<unsigned long long>(c.packets), static_cast<unsigned long long>(c.malformed),
-                static_cast<unsigned long long>(c.badly_tagged), static_cast<unsigned long long>(c.stored),
-                static_cast<unsigned long long>(c.completed), static_cast<unsigned long long>(c.joins));
+                static_cast<unsigned long long>(c.packets), static_cast<unsigned long long>(c.malformed_packets),
+                static_cast<unsigned long long>(c.invalid_tags),
+                static_cast<unsigned long long>(c.stored_contributions),
+                static_cast<unsigned long long>(c.completed_results), static_cast<unsigned long long>(c.joins));
     for (auto const& [reason, name] : {std::pair{nic::refusal::mismatch, "mismatch"},
                                        {nic::refusal::unknown, "unknown"},
                                        {nic::refusal::no_slots, "no slots"},
                                        {nic::refusal::late, "late"},
-                                       {nic::refusal::unsupported, "unsupported"},
+                                       {nic::refusal::unsupported_operation, "unsupported"},
                                        {nic::refusal::no_weights, "no weights"}}) {
       std::printf(", %llu %s", static_cast<unsigned long long>(c.refusals_for(reason)), name);
       if (c.refusals_for(reason) == 0 && packets >= 100'000) {
@@ -145,7 +147,7 @@ void throw_at_switch(std::uint64_t packets, std::uint64_t seed) {
       }
     }
     std::printf("\n");
-    if ((c.completed == 0 || c.updates == 0 || c.pulls == 0) && packets >= 100'000) {
+    if ((c.completed_results == 0 || c.updates == 0 || c.pulls == 0) && packets >= 100'000) {
       throw broken("no slot was completed, nothing updated or nothing pulled: packets are drawn too narrowly");
     }
   }

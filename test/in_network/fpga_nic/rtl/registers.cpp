@@ -149,8 +149,8 @@ BOOST_FIXTURE_TEST_CASE(frames_are_counted_by_what_becomes_of_them, fixture) {
   BOOST_TEST(c.packets == 2);
   BOOST_TEST(c.joins == 1);
   BOOST_TEST(c.refusals_for(nic::refusal::unknown) == 1);
-  BOOST_TEST(c.unanswered == 1);
-  BOOST_TEST(c.accounted() == c.packets);
+  BOOST_TEST(c.unanswered_refusals == 1);
+  BOOST_TEST(c.accounted_packets() == c.packets);
   BOOST_TEST(device::counted(registers)[26] == 1, "frames were sent");
 }
 

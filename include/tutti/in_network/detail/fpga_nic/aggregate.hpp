@@ -25,11 +25,11 @@ struct aggregate {
   std::uint32_t fingerprint = 0;
   update_terms terms{};                            ///< terms of an update; set by each contribution
   bool has_completed = false;                      ///< an earlier sequence was completed in this version
-  std::uint32_t completed = 0;                     ///< the sequence of that result
-  worker_set arrived{};                            ///< workers that have contributed
-  worker_set givers{};                             ///< workers that have contributed elements
+  std::uint32_t completed_sequence = 0;            ///< the sequence of that result
+  worker_set contributors{};                       ///< workers that have contributed
+  worker_set element_contributors{};               ///< workers that have contributed elements
   worker_set wants_no_data{};                      ///< workers that have contributed and want no elements
-  std::array<std::uint8_t, max_workers> member{};  ///< by worker, for those of `arrived`: its member number
+  std::array<std::uint8_t, max_workers> member{};  ///< by worker, for those of `contributors`: its member number
 
   [[nodiscard]] bool has_sequence(std::uint32_t q) const noexcept { return progress != state::empty && sequence == q; }
 

@@ -17,19 +17,19 @@ inline constexpr unsigned max_workers_in_order = 8;  ///< workers whose contribu
 inline constexpr unsigned max_racks = max_workers_in_order;
 
 enum class refusal : std::uint8_t {
-  mismatch = 1,     ///< another worker, named in the header, made another call
-  unknown = 2,      ///< the job or its sender is unknown: join again
-  no_slots = 3,     ///< no memory for the job, or for a block of this key, or no slot of this number
-  late = 4,         ///< the slot has moved to a later sequence
-  unsupported = 5,  ///< the operation, or rank order of this many workers
-  no_weights = 6,   ///< no block of this key and version
+  mismatch = 1,               ///< another worker, named in the header, made another call
+  unknown = 2,                ///< the job or its sender is unknown: join again
+  no_slots = 3,               ///< no memory for the job, or for a block of this key, or no slot of this number
+  late = 4,                   ///< the slot has moved to a later sequence
+  unsupported_operation = 5,  ///< the operation, or rank order of this many workers
+  no_weights = 6,             ///< no block of this key and version
 };
-inline constexpr std::size_t refusals = 7;  ///< one more than the largest
+inline constexpr std::size_t refusal_count = 7;  ///< one more than the largest
 
 /// True for a refused join that must be repeated with the fingerprint of the refusal.
 [[nodiscard]] constexpr bool asks_for_proof(header const& h, refusal reason) noexcept {
   return h.kind == kind::refuse && reason == refusal::unknown && h.operation == network_operation::none &&
-         !h.has(flag::keyed) && h.fingerprint != 0;
+         !h.has(flag::key) && h.fingerprint != 0;
 }
 
 /// Terms of membership: requested by a worker that joins, and granted by the device.
@@ -66,33 +66,35 @@ struct update_terms {
 };
 
 constexpr void write(terms const& t, std::byte* target) noexcept {
-  put(target, t.lease_ms);
-  put(target + 4, t.slot_count);
+  write_integer(target, t.lease_ms);
+  write_integer(target + 4, t.slot_count);
 }
 
 constexpr void write(update_terms const& t, std::byte* target) noexcept {
-  put(target, t.key);
-  put(target + 4, t.version);
-  put(target + 8, t.rate);
-  put(target + 12, t.decay);
+  write_integer(target, t.key);
+  write_integer(target + 4, t.version);
+  write_integer(target + 8, t.rate);
+  write_integer(target + 12, t.decay);
 }
 
 /// @pre the payload of a well-formed contribution to an update
 [[nodiscard]] constexpr update_terms read_update_terms(std::span<std::byte const> payload) noexcept {
   std::byte const* const at = payload.data() + payload.size() - update_terms::bytes;
-  return {get<std::uint32_t>(at), get<std::uint32_t>(at + 4), get<std::uint32_t>(at + 8), get<std::uint32_t>(at + 12)};
+  return {read_integer<std::uint32_t>(at), read_integer<std::uint32_t>(at + 4), read_integer<std::uint32_t>(at + 8),
+          read_integer<std::uint32_t>(at + 12)};
 }
 /// @pre the payload of a well-formed `join` or `joined`
 [[nodiscard]] constexpr terms read_terms(std::span<std::byte const> payload) noexcept {
-  return {get<std::uint32_t>(payload.data()), get<std::uint16_t>(payload.data() + 4)};
+  return {read_integer<std::uint32_t>(payload.data()), read_integer<std::uint16_t>(payload.data() + 4)};
 }
 constexpr void write(rack_place const& at, std::byte* target) noexcept {
-  put(target, at.rack);
-  put(target + 1, at.racks);
+  write_integer(target, at.rack);
+  write_integer(target + 1, at.racks);
 }
 /// @pre the payload of a well-formed `join` of a rack's member
 [[nodiscard]] constexpr rack_place read_place(std::span<std::byte const> payload) noexcept {
-  return {get<std::uint8_t>(payload.data() + terms::bytes), get<std::uint8_t>(payload.data() + terms::bytes + 1)};
+  return {read_integer<std::uint8_t>(payload.data() + terms::bytes),
+          read_integer<std::uint8_t>(payload.data() + terms::bytes + 1)};
 }
 /// @pre the payload of a well-formed `refuse`
 [[nodiscard]] constexpr refusal read_refusal(std::span<std::byte const> payload) noexcept {

@@ -19,7 +19,7 @@ namespace tutti::inline v0_1_0::detail::fpga_nic {
 
 /// The server that has a piece of a message. A member that has moved a piece to the stand-in ignores the device's
 /// result for it.
-enum class server_kind : std::uint8_t { unassigned, device, stand_in };
+enum class server_kind : std::uint8_t { no_server, device, stand_in };
 
 /// State of one lane of a member: one flow, divided into pieces of a packet each, and the last results.
 ///
@@ -29,15 +29,15 @@ enum class server_kind : std::uint8_t { unassigned, device, stand_in };
 ///
 ///     result of all pieces before `front`    in flight: [front, sent_count)     not sent yet
 ///     ---------------------------------------|------------------------------------|-----------> count
-///     piece: none -> device (contribute) -> complete          (result)
-///                         -> stand-in    -> complete          (refused, or the device was given up)
+///     piece: no server -> device (contribute) -> complete     (result)
+///                              -> stand-in    -> complete     (refused, or the device was given up)
 class exchange {
  public:
   /// One packet's worth of a message.
   struct piece {
     time_point send_time{};
     time_point query_time{};  ///< first query of its server since that was last heard on this lane
-    server_kind at = server_kind::unassigned;
+    server_kind at = server_kind::no_server;
     std::uint8_t device_life = 0;  ///< `member_servers::device_life` of the device that has it
     bool is_complete = false;
     bool was_repeated = false;    ///< sent more than once
@@ -179,12 +179,12 @@ class exchange {
   /// The rank that a server's packet names.
   [[nodiscard]] rank_type named_rank(header const& h, server_kind server) const noexcept {
     unsigned in_rack = 0;
-    for (aggregation_worker const& w : part_.workers) {
-      bool const is_meant = !counts_by_rack(server) ? &w == part_.workers.data() + h.worker
-                            : h.has(flag::of_racks) ? racks_->host(w.rank) == h.worker
-                                                    : racks_->host(w.rank) == rack_ && in_rack++ == h.worker;
+    for (aggregation_worker const& worker : part_.workers) {
+      bool const is_meant = !counts_by_rack(server) ? &worker == part_.workers.data() + h.worker
+                            : h.has(flag::of_racks) ? racks_->host(worker.rank) == h.worker
+                                                    : racks_->host(worker.rank) == rack_ && in_rack++ == h.worker;
       if (is_meant) {
-        return w.rank;
+        return worker.rank;
       }
     }
     return no_rank;
@@ -223,13 +223,13 @@ class exchange {
 
   /// Takes the result of a piece. @pre the piece is in flight
   void finish(std::uint32_t i, header const& h, std::span<std::byte const> data) {
-    saved_result& k = saved_results_[h.sequence & (slots_ - 1)];
-    k.head = h;
-    number(k.head, server_kind::stand_in);  // saved results are supplied to the stand-in
+    saved_result& saved = saved_results_[h.sequence & (slots_ - 1)];
+    saved.head = h;
+    number(saved.head, server_kind::stand_in);  // saved results are supplied to the stand-in
     std::span<std::byte const> const bytes = own_worker().contributes && copies() ? content(i) : data;
-    k.head.length = static_cast<std::uint16_t>(bytes.size());
+    saved.head.length = static_cast<std::uint16_t>(bytes.size());
     if (!bytes.empty()) {
-      std::memcpy(k.bytes.data(), bytes.data(), bytes.size());
+      std::memcpy(saved.bytes.data(), bytes.data(), bytes.size());
     }
     at(i).is_complete = true;
     known_end_ = (std::max)(known_end_, i + 1);
@@ -242,9 +242,9 @@ class exchange {
       has_bitmap_ = false;
     }
   }
-  [[nodiscard]] saved_result const* find_kept(std::uint32_t sequence) const noexcept {
-    saved_result const& k = saved_results_[sequence & (slots_ - 1)];
-    return k.head.operation != network_operation::none && k.head.sequence == sequence ? &k : nullptr;
+  [[nodiscard]] saved_result const* find_saved(std::uint32_t sequence) const noexcept {
+    saved_result const& saved = saved_results_[sequence & (slots_ - 1)];
+    return saved.head.operation != network_operation::none && saved.head.sequence == sequence ? &saved : nullptr;
   }
 
   /// Records that a server was heard on this lane.
@@ -334,8 +334,8 @@ class exchange {
   [[nodiscard]] static std::size_t offset(std::uint32_t i) noexcept { return std::size_t{i} * max_payload; }
 
   void copy_saved(std::uint32_t i) noexcept {
-    if (saved_result const* const k = find_kept(first_sequence_ + i)) {
-      std::memcpy(target_ + offset(i), k->bytes.data(), k->head.length);
+    if (saved_result const* const saved = find_saved(first_sequence_ + i)) {
+      std::memcpy(target_ + offset(i), saved->bytes.data(), saved->head.length);
     }
   }
 

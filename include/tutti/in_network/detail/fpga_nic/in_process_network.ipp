@@ -16,8 +16,8 @@ namespace tutti::inline v0_1_0::detail::fpga_nic {
 /// A device in software.
 class in_process_switch final : public in_process_device {
  public:
-  explicit in_process_switch(in_process_options const& o, std::optional<std::uint32_t> device_above = {})
-      : seal_(o.packets.seal), switch_(o.limits, o.packets.seal, device_above) {}
+  explicit in_process_switch(in_process_options const& settings, std::optional<std::uint32_t> device_above = {})
+      : seal_(settings.packets.seal), switch_(settings.limits, settings.packets.seal, device_above) {}
 
   void take(std::uint32_t source, std::span<std::byte const> packet, in_process_medium& net) override {
     switch_.take(source, packet, false, steady_now(), [&](std::uint32_t destination, header const& h, auto payload) {

@@ -3,7 +3,7 @@
 
 #include <tutti/extend/time.hpp>
 #include <tutti/in_network/detail/fpga_nic/commands.hpp>
-#include <tutti/in_network/detail/fpga_nic/rack_places.hpp>
+#include <tutti/in_network/detail/fpga_nic/rack_layout.hpp>
 #include <tutti/in_network/detail/fpga_nic/slot_table.hpp>
 
 #include <cstddef>
@@ -28,7 +28,7 @@ class job {
 
   /// `racks`: see slot_table. `creator`: address of the first join, at the time `start`.
   job(std::uint32_t nonce, std::uint8_t members, bool in_rank_order, std::uint16_t slot_count, bool awaits_weights,
-      rack_places const& racks, Address const& creator, time_point start)
+      rack_layout const& racks, Address const& creator, time_point start)
       : nonce_(nonce),
         creator_(creator),
         start_(start),
@@ -38,7 +38,7 @@ class job {
 
   /// Memory of a job's slots.
   [[nodiscard]] static std::size_t bytes(std::uint16_t slot_count, bool in_rank_order,
-                                         rack_places const& racks) noexcept {
+                                         rack_layout const& racks) noexcept {
     return slot_table::bytes(slot_count, in_order(in_rank_order), racks);
   }
 

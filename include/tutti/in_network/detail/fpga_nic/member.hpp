@@ -4,12 +4,12 @@
 #include <tutti/in_network/detail/fpga_nic/job_terms.hpp>
 #include <tutti/in_network/detail/fpga_nic/member_lanes.hpp>
 #include <tutti/in_network/detail/fpga_nic/member_servers.hpp>
-#include <tutti/in_network/detail/fpga_nic/roll_call.hpp>
+#include <tutti/in_network/detail/fpga_nic/presence_query.hpp>
 #include <tutti/in_network/detail/fpga_nic/stand_in.hpp>
 #include <tutti/in_network/detail/fpga_nic/weight_exchange.hpp>
 #include <tutti/in_network/detail/fpga_nic/weight_requests.hpp>
-#include <tutti/in_network/detail/udp/pace.hpp>
 #include <tutti/in_network/detail/udp/port.hpp>
+#include <tutti/in_network/detail/udp/rate_control.hpp>
 #include <tutti/in_network/detail/udp/seal.hpp>
 #include <tutti/in_network/extend/fpga_nic_options.hpp>
 
@@ -29,23 +29,23 @@ class member {
   using address = typename Port::address;
 
   /// @param addresses the addresses of the members, in rank order
-  member(Port& port, seal const& s, job_terms const& terms, rank_type me, std::vector<address> addresses,
+  member(Port& port, seal const& packet_seal, job_terms const& terms, rank_type me, std::vector<address> addresses,
          std::optional<address> device)
       : port_(port),
-        seal_(s),
+        seal_(packet_seal),
         terms_(terms),
         servers_(port, terms_, me, addresses, device),
         presence_query_(port, terms.nonce, addresses),
         requests_(servers_, weights_, rate_, me, addresses.size()),
-        lanes_(servers_, terms_, me, rate_, weights_, counted_) {
+        lanes_(servers_, terms_, me, rate_, weights_, counters_) {
     rate_.limit(2 * terms.slot_count);
     if (me == 0) {
       std::vector<std::uint8_t> racks;
       for (rank_type r = 0; terms_.has_racks() && r != addresses.size(); ++r) {
         racks.push_back(static_cast<std::uint8_t>(terms_.racks.host(r)));
       }
-      serving_.emplace(static_cast<std::uint16_t>(terms.slot_count * collective_lanes), std::move(addresses),
-                       std::move(racks), s);
+      stand_in_.emplace(static_cast<std::uint16_t>(terms.slot_count * collective_lanes), std::move(addresses),
+                        std::move(racks), packet_seal);
     }
   }
   member(member const&) = delete;
@@ -61,8 +61,8 @@ class member {
   /// Leaves the servers: nothing is sent to them any more. Rank 0 is told even if it has never served.
   void leave(time_point now) {
     lanes_.drop();
-    if (serving_) {
-      serving_->stay(now);
+    if (stand_in_) {
+      stand_in_->stay(now);
     }
     servers_.leave();
     port_.flush();
@@ -70,22 +70,22 @@ class member {
 
   [[nodiscard]] member_lanes<Port>& lanes() noexcept { return lanes_; }
   [[nodiscard]] member_lanes<Port> const& lanes() const noexcept { return lanes_; }
-  [[nodiscard]] fpga_nic_counters const& counts() const noexcept { return counted_; }
+  [[nodiscard]] fpga_nic_counters const& counts() const noexcept { return counters_; }
   /// True if the device answers; false without one.
   [[nodiscard]] bool device_answers() const noexcept { return servers_.device().has_joined(); }
   /// True if members may still need the stand-in: some have not left, and the last was heard a short time ago.
-  [[nodiscard]] bool is_needed(time_point now) const noexcept { return serving_ && serving_->is_needed(now); }
+  [[nodiscard]] bool is_needed(time_point now) const noexcept { return stand_in_ && stand_in_->is_needed(now); }
 
   // --- weights, in the user's memory
 
-  [[nodiscard]] own_weights& weights() noexcept { return weights_.rank_weights; }
+  [[nodiscard]] local_weights& weights() noexcept { return weights_.rank_weights; }
   /// Declares the weights of all ranks; rank 0 starts to store the blocks that the device lacks.
-  void hold(std::span<std::byte const> weights) {
-    weights_.rank_weights.hold(weights);
+  void set_weights(std::span<std::byte const> weights) {
+    weights_.rank_weights.set_weights(weights);
     requests_.begin_stores();
   }
   /// Makes progress on stores. False if none remains, or no device accepts them.
-  [[nodiscard]] bool stores(time_point now) {
+  [[nodiscard]] bool continue_stores(time_point now) {
     advance(now);
     if (!requests_.can_store()) {
       return false;
@@ -96,7 +96,7 @@ class member {
   /// Starts to pull the weights that rank 0 holds, into `target`.
   void begin_pulls(std::span<std::byte> target) { weights_.begin_pulls(target); }
   /// Makes progress on pulls. False if all blocks are here. @pre rank 0 holds the weights
-  [[nodiscard]] bool pulls(time_point now) {
+  [[nodiscard]] bool continue_pulls(time_point now) {
     advance(now);
     requests_.push_pulls(now);
     return are_under_way(now);
@@ -106,20 +106,20 @@ class member {
 
   // --- progress
 
-  /// Handles received packets, sends what is possible, and calls `look` every 2 ms.
+  /// Handles received packets, sends what is possible, and calls `run_timers` every 2 ms.
   void advance(time_point now) {
     take_all(now);
-    if (now - last_look_ >= look_interval) {
-      look(now);
+    if (now - last_timer_run_ >= timer_interval) {
+      run_timers(now);
     }
     port_.flush();
   }
   /// Queries servers about late pieces, and gives up a silent device.
-  void look(time_point now) {
-    last_look_ = now;
+  void run_timers(time_point now) {
+    last_timer_run_ = now;
     take_all(now);
-    if (serving_) {
-      serving_->look(now, emitter());
+    if (stand_in_) {
+      stand_in_->query_members(now, emitter());
     }
     servers_.repeat_joins(now);
     lanes_.move_to_stand_in(now);
@@ -127,7 +127,7 @@ class member {
       server_kind const late_server = lanes_.is_late(lane, now);
       if (late_server == server_kind::device && lanes_.is_silent(lane, now)) {
         give_up_device(now);
-      } else if (late_server != server_kind::unassigned) {
+      } else if (late_server != server_kind::no_server) {
         lanes_.query_again(lane, now);
       }
       lanes_.push(lane, now);
@@ -136,7 +136,7 @@ class member {
   }
 
  private:
-  static constexpr duration look_interval = std::chrono::milliseconds(2);
+  static constexpr duration timer_interval = std::chrono::milliseconds(2);
 
   /// True if requests about weights remain. Gives up a silent device: the stand-in takes its place.
   [[nodiscard]] bool are_under_way(time_point now) {
@@ -162,7 +162,7 @@ class member {
   void take(address const& source, std::span<std::byte const> bytes, bool has_ecn_mark, time_point now) {
     packet p;
     if (seal_.read(bytes, p) != reading::good || p.head.job != terms_.nonce) {
-      ++counted_.ignored_packets;
+      ++counters_.ignored_packets;
       return;
     }
     switch (p.head.kind) {
@@ -172,13 +172,13 @@ class member {
       case kind::supply:
       case kind::leave:
       case kind::end:
-        if (serving_) {
+        if (stand_in_) {
           provide_weights(p);
-          serving_->take(source, bytes, has_ecn_mark, now, emitter());
+          stand_in_->take(source, bytes, has_ecn_mark, now, emitter());
         }
         return;
       case kind::share:
-        ++counted_.ignored_packets;
+        ++counters_.ignored_packets;
         return;
       case kind::progress:
       case kind::ask:
@@ -193,16 +193,16 @@ class member {
     bool const is_used =
         lane < collective_lanes && (h.kind == kind::ask ? presence_query_.answer(lanes_.lane_at(lane), source, h)
                                                         : presence_query_.take(lanes_.lane_at(lane), source, h));
-    counted_.ignored_packets += is_used ? 0 : 1;
+    counters_.ignored_packets += is_used ? 0 : 1;
   }
   void take_answer(address const& source, packet const& p, bool has_ecn_mark, time_point now) {
     server_kind const server = servers_.kind_of(source);
-    if (server == server_kind::unassigned) {
-      ++counted_.ignored_packets;
+    if (server == server_kind::no_server) {
+      ++counters_.ignored_packets;
       return;
     }
     servers_.at(server).note_heard(now);
-    if (p.head.has(flag::congested) || has_ecn_mark) {
+    if (p.head.has(flag::congestion) || has_ecn_mark) {
       rate_.note_congestion(now);
     }
     bool const is_unknown = p.head.kind == kind::refuse && read_refusal(p.payload) == refusal::unknown;
@@ -212,9 +212,9 @@ class member {
       }
       return;
     }
-    if (p.head.kind == kind::joined) {
+    if (p.head.kind == kind::grant) {
       take_joined(server, p, now);
-    } else if (!p.head.has(flag::keyed)) {
+    } else if (!p.head.has(flag::key)) {
       take_lane_packet(server, p, is_unknown, now);
     } else if (is_unknown) {
       take_unknown(server, now);
@@ -225,7 +225,7 @@ class member {
   void take_lane_packet(server_kind server, packet const& p, bool is_unknown, time_point now) {
     std::uint32_t const lane = p.head.slot / terms_.slot_count;
     if (lane >= collective_lanes) {
-      ++counted_.ignored_packets;
+      ++counters_.ignored_packets;
       return;
     }
     lanes_.hear_from(server, lane, now);
@@ -260,7 +260,7 @@ class member {
     servers_.at(server).join(now);
   }
   void give_up_device(time_point now) {
-    ++counted_.silences;
+    ++counters_.silences;
     servers_.give_up_device();
     lose_device(now);
   }
@@ -279,28 +279,28 @@ class member {
   }
   /// Provides the stand-in with this rank's copy of the weights that a packet needs.
   void provide_weights(packet const& p) {
-    bool const is_asked = p.head.has(flag::keyed) && p.head.kind == kind::query;
+    bool const is_asked = p.head.has(flag::key) && p.head.kind == kind::query;
     if (!is_asked && !has_terms(p.head)) {
       return;
     }
     std::uint32_t const k = is_asked ? p.head.sequence : read_update_terms(p.payload).key;
     if (k < weights_.rank_weights.blocks()) {
-      serving_->store(terms_.nonce, k, weights_.rank_weights.version(), weights_.rank_weights.block(k));
+      stand_in_->store(terms_.nonce, k, weights_.rank_weights.version(), weights_.rank_weights.block(k));
     }
   }
 
   Port& port_;
   seal seal_;
   job_terms terms_;
-  time_point last_look_{};
+  time_point last_timer_run_{};
   rate_control rate_;
-  fpga_nic_counters counted_;
+  fpga_nic_counters counters_;
   weight_exchange weights_;
   member_servers<Port> servers_;
   presence_query<Port> presence_query_;
   weight_requests<Port> requests_;
   member_lanes<Port> lanes_;
-  std::optional<stand_in<address>> serving_;
+  std::optional<stand_in<address>> stand_in_;
 };
 
 }  // namespace tutti::detail::fpga_nic

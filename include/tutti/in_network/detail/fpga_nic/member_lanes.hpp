@@ -5,7 +5,7 @@
 #include <tutti/in_network/detail/fpga_nic/job_terms.hpp>
 #include <tutti/in_network/detail/fpga_nic/member_servers.hpp>
 #include <tutti/in_network/detail/fpga_nic/weight_exchange.hpp>
-#include <tutti/in_network/detail/udp/pace.hpp>
+#include <tutti/in_network/detail/udp/rate_control.hpp>
 #include <tutti/in_network/extend/fpga_nic_options.hpp>
 
 #include <algorithm>
@@ -55,8 +55,8 @@ class member_lanes {
   member_lanes(member_servers<Port>& servers, job_terms const& terms, rank_type me, rate_control& rate,
                weight_exchange& weights, fpga_nic_counters& counters)
       : servers_(servers), terms_(terms), me_(me), rate_(rate), weights_(weights), counters_(counters) {
-    for (exchange& x : lanes_) {
-      x.open(terms, me);
+    for (exchange& lane_exchange : lanes_) {
+      lane_exchange.open(terms, me);
     }
   }
 
@@ -66,16 +66,17 @@ class member_lanes {
     differing_ranks_[s.lane] = no_rank;
   }
   void end(flow s) noexcept {
-    exchange& x = lanes_[s.lane];
-    for (std::uint32_t i = x.front(); i < x.sent_count(); ++i) {  // pieces of an operation that was abandoned
-      in_flight_ -= x.at(i).at != server_kind::unassigned && !x.at(i).is_complete ? 1U : 0U;
+    exchange& lane_exchange = lanes_[s.lane];
+    for (std::uint32_t i = lane_exchange.front(); i < lane_exchange.sent_count();
+         ++i) {  // pieces of an operation that was abandoned
+      in_flight_ -= lane_exchange.at(i).at != server_kind::no_server && !lane_exchange.at(i).is_complete ? 1U : 0U;
     }
-    x.drop();
+    lane_exchange.drop();
   }
   /// Ends the use of all of the user's memory.
   void drop() noexcept {
-    for (exchange& x : lanes_) {
-      x.drop();
+    for (exchange& lane_exchange : lanes_) {
+      lane_exchange.drop();
     }
     in_flight_ = 0;
   }
@@ -87,14 +88,14 @@ class member_lanes {
   /// The rank that serves the oldest piece of a lane, or will: 0 for the stand-in; no_rank for a device, or for this
   /// rank itself.
   [[nodiscard]] rank_type serving(std::uint32_t lane) const noexcept {
-    exchange const& x = lanes_[lane];
-    bool const is_waiting = x.is_ready() && !x.is_complete() && me_ != 0;
-    return is_waiting && server_of_front(x) == server_kind::stand_in ? 0 : no_rank;
+    exchange const& lane_exchange = lanes_[lane];
+    bool const is_waiting = lane_exchange.is_ready() && !lane_exchange.is_complete() && me_ != 0;
+    return is_waiting && server_of_front(lane_exchange) == server_kind::stand_in ? 0 : no_rank;
   }
   /// A rank whose contribution the oldest piece lacks, according to its server; or no_rank.
   [[nodiscard]] rank_type contributing(std::uint32_t lane) const noexcept {
-    exchange const& x = lanes_[lane];
-    return x.is_ready() && !x.is_complete() ? x.missing() : no_rank;
+    exchange const& lane_exchange = lanes_[lane];
+    return lane_exchange.is_ready() && !lane_exchange.is_complete() ? lane_exchange.missing() : no_rank;
   }
   /// The rank that a lane waits for; no_rank if it is a device that has not named the missing workers.
   [[nodiscard]] rank_type missing(std::uint32_t lane) const noexcept {
@@ -103,15 +104,15 @@ class member_lanes {
   }
   /// Ranks that the oldest piece of a lane lacks, according to its server.
   struct lacking {
-    server_kind server = server_kind::unassigned;
+    server_kind server = server_kind::no_server;
     std::vector<rank_type> ranks{};
   };
   [[nodiscard]] lacking lacking_ranks(std::uint32_t lane) const {
-    exchange const& x = lanes_[lane];
+    exchange const& lane_exchange = lanes_[lane];
     lacking result;
-    if (!x.is_complete() && x.front() != x.sent_count()) {
-      result.server = x.at(x.front()).at;
-      x.each_missing([&](rank_type r) { result.ranks.push_back(r); });
+    if (!lane_exchange.is_complete() && lane_exchange.front() != lane_exchange.sent_count()) {
+      result.server = lane_exchange.at(lane_exchange.front()).at;
+      lane_exchange.each_missing([&](rank_type r) { result.ranks.push_back(r); });
     }
     return result;
   }
@@ -120,13 +121,14 @@ class member_lanes {
 
   /// Sends pieces of a lane, as far as window and slots allow.
   void push(std::uint32_t lane, time_point now) {
-    exchange& x = lanes_[lane];
-    if (!x.is_ready()) {
+    exchange& lane_exchange = lanes_[lane];
+    if (!lane_exchange.is_ready()) {
       return;
     }
     // The oldest piece of a lane ignores the window: pieces of other lanes that fill it may wait for that very piece.
-    for (std::uint32_t i = x.sent_count(); (in_flight_ < rate_.window() || i == x.front()) && x.may_send(i); ++i) {
-      if (!send(lane, i, choose_server(x, i), now)) {
+    for (std::uint32_t i = lane_exchange.sent_count();
+         (in_flight_ < rate_.window() || i == lane_exchange.front()) && lane_exchange.may_send(i); ++i) {
+      if (!send(lane, i, choose_server(lane_exchange, i), now)) {
         break;
       }
     }
@@ -152,29 +154,30 @@ class member_lanes {
   /// another worker's. With few workers the contribution is sent again, which saves a round trip; with many, a query
   /// is shorter.
   void repair(std::uint32_t lane, time_point now) {
-    exchange& x = lanes_[lane];
+    exchange& lane_exchange = lanes_[lane];
     duration const delay = rate_.repair_delay();
-    for (std::uint32_t i = x.front(); x.is_ready() && i < x.sent_count(); ++i) {
-      exchange::piece& p = x.at(i);
-      if (p.is_complete || p.at == server_kind::unassigned || p.send_time >= x.overtake_time() ||
-          now - p.send_time <= delay) {
+    for (std::uint32_t i = lane_exchange.front(); lane_exchange.is_ready() && i < lane_exchange.sent_count(); ++i) {
+      exchange::piece& piece = lane_exchange.at(i);
+      if (piece.is_complete || piece.at == server_kind::no_server || piece.send_time >= lane_exchange.overtake_time() ||
+          now - piece.send_time <= delay) {
         continue;
       }
-      if (!(x.part().workers.size() <= few_workers ? send(lane, i, p.at, now) : query(lane, i, now))) {
+      if (!(lane_exchange.part().workers.size() <= few_workers ? send(lane, i, piece.at, now) : query(lane, i, now))) {
         return;
       }
     }
   }
   /// The server that has not answered the oldest piece of a lane in time, or none.
   [[nodiscard]] server_kind is_late(std::uint32_t lane, time_point now) noexcept {
-    exchange const& x = lanes_[lane];
-    if (!x.is_ready() || x.front() == x.sent_count()) {
-      return server_kind::unassigned;
+    exchange const& lane_exchange = lanes_[lane];
+    if (!lane_exchange.is_ready() || lane_exchange.front() == lane_exchange.sent_count()) {
+      return server_kind::no_server;
     }
-    exchange::piece const& p = x.at(x.front());
-    return p.is_complete || p.at == server_kind::unassigned || now - p.send_time < query_interval(x)
-               ? server_kind::unassigned
-               : p.at;
+    exchange::piece const& piece = lane_exchange.at(lane_exchange.front());
+    return piece.is_complete || piece.at == server_kind::no_server ||
+                   now - piece.send_time < query_interval(lane_exchange)
+               ? server_kind::no_server
+               : piece.at;
   }
   /// True if that server has not answered queries on this lane for so long that it must be given up. @pre `is_late`
   [[nodiscard]] bool is_silent(std::uint32_t lane, time_point now) const noexcept {
@@ -193,77 +196,78 @@ class member_lanes {
   }
 
   void take_result(std::uint32_t lane, server_kind server, packet const& p, time_point now) {
-    exchange& x = lanes_[lane];
-    std::uint32_t const i = x.piece_of(p.head.sequence);
-    if (i == exchange::no_piece || x.at(i).is_complete || x.at(i).at != server ||
-        p.payload.size() != x.result_bytes(i)) {
+    exchange& lane_exchange = lanes_[lane];
+    std::uint32_t const i = lane_exchange.piece_of(p.head.sequence);
+    if (i == exchange::no_piece || lane_exchange.at(i).is_complete || lane_exchange.at(i).at != server ||
+        p.payload.size() != lane_exchange.result_bytes(i)) {
       ++counters_.ignored_packets;
       return;
     }
-    if (!x.at(i).was_repeated) {  // otherwise it is unknown which copy was answered
-      rate_.note_round_trip(now - x.at(i).send_time);
-      x.note_overtaking(x.at(i).send_time);
+    if (!lane_exchange.at(i).was_repeated) {  // otherwise it is unknown which copy was answered
+      rate_.note_round_trip(now - lane_exchange.at(i).send_time);
+      lane_exchange.note_overtaking(lane_exchange.at(i).send_time);
     }
     rate_.note_result();
     --in_flight_;
     ++counters_.results;
     counters_.stand_in_results += server == server_kind::stand_in ? 1 : 0;
     if (p.head.operation == network_operation::update && server == server_kind::device) {
-      update_terms const t = weights_.rank_weights.terms_of(x.content(i).data());
+      update_terms const t = weights_.rank_weights.terms_of(lane_exchange.content(i).data());
       weights_.is_updated(t.key, t.version + 1);
     }
-    x.finish(i, p.head, p.payload);
+    lane_exchange.finish(i, p.head, p.payload);
   }
   /// Handles a server's list of contributors, sent as an answer to a query, or because other members wait.
   void take_missing(std::uint32_t lane, server_kind server, packet const& p, time_point now) {
-    exchange& x = lanes_[lane];
-    std::uint32_t const i = x.piece_of(p.head.sequence);
-    exchange::saved_result const* const k = x.find_kept(p.head.sequence);
-    if (i == exchange::no_piece || x.at(i).is_complete) {
-      if (k != nullptr && server == server_kind::stand_in && k->head.length != 0) {
-        supply_result(*k, now);
+    exchange& lane_exchange = lanes_[lane];
+    std::uint32_t const i = lane_exchange.piece_of(p.head.sequence);
+    exchange::saved_result const* const saved = lane_exchange.find_saved(p.head.sequence);
+    if (i == exchange::no_piece || lane_exchange.at(i).is_complete) {
+      if (saved != nullptr && server == server_kind::stand_in && saved->head.length != 0) {
+        supply_result(*saved, now);
       } else if (server == server_kind::stand_in) {
-        x.note_stand_in_waits(p.head.sequence);
+        lane_exchange.note_stand_in_waits(p.head.sequence);
       }
       return;
     }
-    worker_set const present = x.present(p, server);
-    if (i == x.front() && !p.payload.empty()) {
-      x.note_present(present);
+    worker_set const present = lane_exchange.present(p, server);
+    if (i == lane_exchange.front() && !p.payload.empty()) {
+      lane_exchange.note_present(present);
     }
-    bool const takes_part = server == server_kind::stand_in || x.at(i).at == server;
-    if (takes_part && !present.has(static_cast<unsigned>(x.part().worker))) {
-      if (x.at(i).at == server) {
+    bool const takes_part = server == server_kind::stand_in || lane_exchange.at(i).at == server;
+    if (takes_part && !present.has(static_cast<unsigned>(lane_exchange.part().worker))) {
+      if (lane_exchange.at(i).at == server) {
         rate_.note_loss(now);
       }
-      if (x.at(i).was_queried) {
-        query_earlier(lane, x.at(i).send_time, server, now);
+      if (lane_exchange.at(i).was_queried) {
+        query_earlier(lane, lane_exchange.at(i).send_time, server, now);
       }
       send(lane, i, server, now);
     }
   }
   /// Handles a refusal. @pre the reason is not `refusal::unknown`
   void take_refusal(std::uint32_t lane, server_kind server, packet const& p, time_point now) {
-    exchange& x = lanes_[lane];
-    std::uint32_t const i = x.piece_of(p.head.sequence);
+    exchange& lane_exchange = lanes_[lane];
+    std::uint32_t const i = lane_exchange.piece_of(p.head.sequence);
     refusal const reason = read_refusal(p.payload);
     // A join is refused with this reason, too, if another program has this number in the job.
     if (reason == refusal::mismatch && p.head.operation != network_operation::none) {
-      if (i != exchange::no_piece && p.head.worker < x.part().workers.size()) {
-        differing_ranks_[lane] = x.named_rank(p.head, server);
+      if (i != exchange::no_piece && p.head.worker < lane_exchange.part().workers.size()) {
+        differing_ranks_[lane] = lane_exchange.named_rank(p.head, server);
       }
       return;
     }
     if (!servers_.at(server).has_joined()) {
       return servers_.take_refused_join(server);
     }
-    if (server == server_kind::device && i != exchange::no_piece && !x.at(i).is_complete && x.at(i).at == server) {
+    if (server == server_kind::device && i != exchange::no_piece && !lane_exchange.at(i).is_complete &&
+        lane_exchange.at(i).at == server) {
       if (reason == refusal::no_weights) {
-        std::uint32_t const k = weights_.rank_weights.terms_of(x.content(i).data()).key;
+        std::uint32_t const k = weights_.rank_weights.terms_of(lane_exchange.content(i).data()).key;
         weights_.forget(k);
         // Rank 0, which has stored all blocks it could, moves to the stand-in.
         if (me_ != 0 && weights_.is_refused(k)) {
-          x.at(i).send_time = now;
+          lane_exchange.at(i).send_time = now;
           return;
         }
       }
@@ -275,54 +279,57 @@ class member_lanes {
   static constexpr std::size_t few_workers = 8;
 
   /// Chooses the server of a piece that has none.
-  [[nodiscard]] server_kind choose_server(exchange const& x, std::uint32_t i) const noexcept {
-    if (servers_.has_no_device() || !x.is_for_devices()) {
+  [[nodiscard]] server_kind choose_server(exchange const& lane_exchange, std::uint32_t i) const noexcept {
+    if (servers_.has_no_device() || !lane_exchange.is_for_devices()) {
       return server_kind::stand_in;
     }
-    std::uint32_t const q = x.sequence_of(i);
+    std::uint32_t const q = lane_exchange.sequence_of(i);
     bool const is_forced = (q * 0x9e3779b1U >> 24) < terms_.stand_in_share;
-    return is_forced || x.at(i).stand_in_waits ? server_kind::stand_in : server_kind::device;
+    return is_forced || lane_exchange.at(i).stand_in_waits ? server_kind::stand_in : server_kind::device;
   }
 
   /// The server of the oldest incomplete piece, or the one it will get. @pre there is such a piece
-  [[nodiscard]] server_kind server_of_front(exchange const& x) const noexcept {
-    server_kind const server = x.front() == x.sent_count() ? server_kind::unassigned : x.at(x.front()).at;
-    return server == server_kind::unassigned ? choose_server(x, x.front()) : server;
+  [[nodiscard]] server_kind server_of_front(exchange const& lane_exchange) const noexcept {
+    server_kind const server = lane_exchange.front() == lane_exchange.sent_count()
+                                   ? server_kind::no_server
+                                   : lane_exchange.at(lane_exchange.front()).at;
+    return server == server_kind::no_server ? choose_server(lane_exchange, lane_exchange.front()) : server;
   }
 
   /// Gives a piece to a server and sends it, for the first time or again. If this member has not joined that server, it
   /// sends a join instead; a piece that another server had is assigned here now, and sent after the join. False if the
   /// piece has neither been sent nor assigned.
   bool send(std::uint32_t lane, std::uint32_t i, server_kind target_server, time_point now) {
-    exchange& x = lanes_[lane];
-    exchange::piece& p = x.at(i);
-    server<Port>& s = servers_.at(target_server);
-    if (!s.has_joined()) {
-      s.join(now);
-      if (p.at == server_kind::unassigned) {
+    exchange& lane_exchange = lanes_[lane];
+    exchange::piece& piece = lane_exchange.at(i);
+    server<Port>& receiver = servers_.at(target_server);
+    if (!receiver.has_joined()) {
+      receiver.join(now);
+      if (piece.at == server_kind::no_server) {
         return false;
       }
-    } else if (!contribute(s, x.head_of(kind::contribute, i, lane, target_server), x.content(i))) {
+    } else if (!contribute(receiver, lane_exchange.head_of(kind::contribute, i, lane, target_server),
+                           lane_exchange.content(i))) {
       return false;
     }
     ++counters_.contributions;
-    if (p.at == server_kind::unassigned) {
+    if (piece.at == server_kind::no_server) {
       ++in_flight_;
     } else {
       ++counters_.repeats;
-      p.was_repeated = true;
+      piece.was_repeated = true;
     }
-    if (p.at != target_server) {
-      p.query_time = {};
-      if (i == x.front()) {
-        x.forget_present();
+    if (piece.at != target_server) {
+      piece.query_time = {};
+      if (i == lane_exchange.front()) {
+        lane_exchange.forget_present();
       }
     }
-    p.at = target_server;
-    p.device_life = servers_.device_life();
-    p.send_time = now;
-    p.was_queried = false;
-    x.count_sent(i);
+    piece.at = target_server;
+    piece.device_life = servers_.device_life();
+    piece.send_time = now;
+    piece.was_queried = false;
+    lane_exchange.count_sent(i);
     return true;
   }
   [[nodiscard]] bool contribute(server<Port>& receiver, header const& h, std::span<std::byte const> content) {
@@ -337,9 +344,9 @@ class member_lanes {
   template <class F>
   void each_piece_of(server_kind server, F f) {
     for (std::uint32_t lane = 0; lane != collective_lanes; ++lane) {
-      exchange& x = lanes_[lane];
-      for (std::uint32_t i = x.front(); x.is_ready() && i < x.sent_count(); ++i) {
-        if (!x.at(i).is_complete && x.at(i).at == server) {
+      exchange& lane_exchange = lanes_[lane];
+      for (std::uint32_t i = lane_exchange.front(); lane_exchange.is_ready() && i < lane_exchange.sent_count(); ++i) {
+        if (!lane_exchange.at(i).is_complete && lane_exchange.at(i).at == server) {
           f(lane, i);
         }
       }
@@ -347,46 +354,47 @@ class member_lanes {
   }
 
   bool query(std::uint32_t lane, std::uint32_t i, time_point now) {
-    exchange& x = lanes_[lane];
-    exchange::piece& p = x.at(i);
-    server<Port>& s = servers_.at(p.at);
-    if (!s.has_joined()) {
-      s.join(now);
+    exchange& lane_exchange = lanes_[lane];
+    exchange::piece& piece = lane_exchange.at(i);
+    server<Port>& receiver = servers_.at(piece.at);
+    if (!receiver.has_joined()) {
+      receiver.join(now);
       return false;
     }
-    p.send_time = now;
-    p.was_repeated = p.was_queried = true;
+    piece.send_time = now;
+    piece.was_repeated = piece.was_queried = true;
     ++counters_.queries;
-    x.note_query(i, now);
-    return s.send(x.head_of(kind::query, i, lane, p.at), {});
+    lane_exchange.note_query(i, now);
+    return receiver.send(lane_exchange.head_of(kind::query, i, lane, piece.at), {});
   }
   /// Queries pieces that were sent before a query that found a loss: they may be lost, too. Overtaken ones are left
   /// to `repair`.
   void query_earlier(std::uint32_t lane, time_point query_time, server_kind server, time_point now) {
-    exchange& x = lanes_[lane];
-    for (std::uint32_t i = x.front(); i < x.sent_count(); ++i) {
-      exchange::piece const& p = x.at(i);
-      if (!p.is_complete && p.at == server && p.send_time >= x.overtake_time() && p.send_time < query_time &&
-          !query(lane, i, now)) {
+    exchange& lane_exchange = lanes_[lane];
+    for (std::uint32_t i = lane_exchange.front(); i < lane_exchange.sent_count(); ++i) {
+      exchange::piece const& piece = lane_exchange.at(i);
+      if (!piece.is_complete && piece.at == server && piece.send_time >= lane_exchange.overtake_time() &&
+          piece.send_time < query_time && !query(lane, i, now)) {
         return;
       }
     }
   }
   /// Time between queries. They become rarer while other workers are waited for; until the server has answered one,
   /// the time is at most a tenth of the silence that gives it up.
-  [[nodiscard]] duration query_interval(exchange const& x) const noexcept {
-    return x.is_answer_due(x.front()) ? (std::min)(rate_.retry_after(), terms_.silence / 10) : rate_.retry_after();
+  [[nodiscard]] duration query_interval(exchange const& lane_exchange) const noexcept {
+    return lane_exchange.is_answer_due(lane_exchange.front()) ? (std::min)(rate_.retry_after(), terms_.silence / 10)
+                                                              : rate_.retry_after();
   }
 
-  void supply_result(exchange::saved_result const& k, time_point now) {
+  void supply_result(exchange::saved_result const& saved, time_point now) {
     if (!servers_.stand_in().has_joined()) {
       return servers_.stand_in().join(now);  // the stand-in will ask again
     }
-    header h = k.head;
+    header h = saved.head;
     h.kind = kind::supply;
     h.flags &= flag::phase | flag::in_rank_order;
     ++counters_.supplied_results;
-    servers_.stand_in().send(h, k.data());
+    servers_.stand_in().send(h, saved.data());
   }
 
   member_servers<Port>& servers_;

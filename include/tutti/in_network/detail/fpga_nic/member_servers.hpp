@@ -38,7 +38,7 @@ class member_servers {
   [[nodiscard]] server_kind kind_of(address const& source) const noexcept {
     return device_.has_address(source)     ? server_kind::device
            : stand_in_.has_address(source) ? server_kind::stand_in
-                                           : server_kind::unassigned;
+                                           : server_kind::no_server;
   }
   /// True if no device can be used now.
   [[nodiscard]] bool has_no_device() const noexcept { return !device_.exists() || device_given_up_; }

@@ -41,19 +41,19 @@ class udp_network {
   using options = device_over_udp::options;
 
   template <locates_hosts M>
-  udp_network(M const& meet, options const& o)
-      : seal_(seal_from(option_or_environment(o.key_file, "TUTTI_FPGA_NIC_KEY"))),
+  udp_network(M const& meet, options const& settings)
+      : seal_(seal_from(option_or_environment(settings.key_file, "TUTTI_FPGA_NIC_KEY"))),
         host_(host_of(meet)),
         zone_(zone_of(host_)),
-        port_(local_address(on_one_host<M> ? std::string() : host_), o.socket, seal_),
-        device_(option_or_environment(o.device, "TUTTI_FPGA_NIC")),
-        rack_(option_or_environment(o.rack, "TUTTI_FPGA_NIC_RACK")) {}
+        port_(local_address(on_one_host<M> ? std::string() : host_), settings.socket, seal_),
+        device_(option_or_environment(settings.device, "TUTTI_FPGA_NIC")),
+        rack_(option_or_environment(settings.rack, "TUTTI_FPGA_NIC_RACK")) {}
 
   [[nodiscard]] port& open() noexcept { return port_; }
   [[nodiscard]] udp::seal const& seal() const noexcept { return seal_; }
   [[nodiscard]] std::string card() const {
     auto const number = net::resolve(host_, net::local_address(port_.descriptor()).port()).front();
-    return number.through(0).text();
+    return number.with_zone(0).text();
   }
   /// The device's address, as rank 0 has it; empty if there is none.
   [[nodiscard]] std::string const& device() const noexcept { return device_; }
@@ -63,13 +63,13 @@ class udp_network {
   /// @throws error(failure::join) if the text is no address, or its host is unknown
   [[nodiscard]] endpoint address_of(std::string const& text) const {
     net::address const at = number_of(text);
-    return endpoint(at.zone() == 0 ? at.through(zone_) : at);
+    return endpoint(at.zone() == 0 ? at.with_zone(zone_) : at);
   }
   /// Identity of a device: its numeric address, because a name may stand for different ones; for loopback, with the
   /// host.
   [[nodiscard]] static std::string place_of(std::string const& text) {
     net::address const at = number_of(text);
-    return at.through(0).text() + (at.is_loopback() ? " " + node_identity() : "");
+    return at.with_zone(0).text() + (at.is_loopback() ? " " + node_identity() : "");
   }
 
  private:
@@ -114,11 +114,12 @@ class in_process_link {
   };
 
   template <rendezvous M>
-  in_process_link(M const& meet, options const& o)
-      : port_(expect(o), meet.rank() + 1),
-        seal_(o.network->seal()),
-        has_device_(o.has_device),
-        rack_(o.racks.empty() ? std::string() : std::to_string(o.network->rack(o.racks[meet.rank()]))) {}
+  in_process_link(M const& meet, options const& settings)
+      : port_(expect(settings), meet.rank() + 1),
+        seal_(settings.network->seal()),
+        has_device_(settings.has_device),
+        rack_(settings.racks.empty() ? std::string()
+                                     : std::to_string(settings.network->rack(settings.racks[meet.rank()]))) {}
 
   [[nodiscard]] port& open() noexcept { return port_; }
   [[nodiscard]] udp::seal const& seal() const noexcept { return seal_; }
@@ -133,9 +134,10 @@ class in_process_link {
   }
 
  private:
-  static in_process_network& expect(options const& o) {
-    expects(o.network != nullptr, "fpga_nic: options::network is null; give the in_process_network of this process");
-    return *o.network;
+  static in_process_network& expect(options const& settings) {
+    expects(settings.network != nullptr,
+            "fpga_nic: options::network is null; give the in_process_network of this process");
+    return *settings.network;
   }
 
   port port_;

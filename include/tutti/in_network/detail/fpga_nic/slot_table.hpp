@@ -6,8 +6,8 @@
 #include <tutti/in_network/detail/fpga_nic/aggregate.hpp>
 #include <tutti/in_network/detail/fpga_nic/block.hpp>
 #include <tutti/in_network/detail/fpga_nic/commands.hpp>
-#include <tutti/in_network/detail/fpga_nic/held_weights.hpp>
-#include <tutti/in_network/detail/fpga_nic/rack_places.hpp>
+#include <tutti/in_network/detail/fpga_nic/device_weights.hpp>
+#include <tutti/in_network/detail/fpga_nic/rack_layout.hpp>
 #include <tutti/in_network/detail/fpga_nic/verdict.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/reduction/saturating_sum.hpp>
@@ -40,7 +40,7 @@ class slot_table {
   /// `awaits_weights`: accepts contributions to an update before the block is there; the last one needs it. `racks`:
   /// by member; rank order then means in order within each rack, and rack by rack. A rack too large for that adds in
   /// order of arrival.
-  slot_table(std::uint16_t count, unsigned in_order, bool awaits_weights = false, rack_places racks = {})
+  slot_table(std::uint16_t count, unsigned in_order, bool awaits_weights = false, rack_layout racks = {})
       : count_(count),
         awaits_weights_(awaits_weights),
         in_order_(in_order == 0 || racks.empty() ? max_in_order(in_order) : static_cast<unsigned>(racks.members())),
@@ -48,10 +48,10 @@ class slot_table {
         racks_(std::move(racks)),
         aggregates_(std::size_t{count} * 2),
         data_(aggregates_.size()),
-        stored_(aggregates_.size() * blocks_) {}
+        contributions_(aggregates_.size() * blocks_) {}
 
   [[nodiscard]] static std::size_t bytes(std::uint16_t count, unsigned in_order,
-                                         rack_places const& racks = {}) noexcept {
+                                         rack_layout const& racks = {}) noexcept {
     return std::size_t{count} * 2 *
            (sizeof(aggregate) + sizeof(block) * (std::size_t{1} + stored_blocks(in_order, racks)));
   }
@@ -63,15 +63,15 @@ class slot_table {
     update_terms const terms = has_terms(h) ? read_update_terms(payload) : update_terms{};
     std::span<std::byte const> const elements =
         payload.first(payload.size() - (has_terms(h) ? update_terms::bytes : 0));
-    if (verdict const v = admits(member, h); v.result != outcome::stored) {
-      return v;
+    if (verdict const decision = admits(member, h); decision.result != outcome::store) {
+      return decision;
     }
     std::size_t const i = index(h);
     aggregate& a = aggregates_[i];
     if (a.has_sequence(h.sequence)) {
-      if (verdict const v = agrees(a, member, h, elements.size(), terms);
-          v.result == outcome::mismatch || a.progress == aggregate::state::complete) {
-        return v;
+      if (verdict const decision = agrees(a, member, h, elements.size(), terms);
+          decision.result == outcome::mismatch || a.progress == aggregate::state::complete) {
+        return decision;
       }
     }
     if (has_terms(h) && !may_update(a, h, terms)) {
@@ -79,28 +79,28 @@ class slot_table {
     }
     if (!a.has_sequence(h.sequence)) {
       begin(a, h);
-    } else if (a.arrived.has(h.worker)) {
+    } else if (a.contributors.has(h.worker)) {
       return {outcome::duplicate};
     }
     add_contribution(i, member, h, elements, terms);
     if (a.count < a.workers) {
-      return {outcome::stored};
+      return {outcome::store};
     }
     finish(i);
-    return {outcome::completed};
+    return {outcome::complete};
   }
 
   /// Handles a `supply` of a member: the result. Workers that have contributed and have not been answered get it.
   [[nodiscard]] verdict supply(std::uint8_t member, header const& h, std::span<std::byte const> result) noexcept {
-    if (verdict const v = admits(member, h); v.result != outcome::stored) {
-      return v;
+    if (verdict const decision = admits(member, h); decision.result != outcome::store) {
+      return decision;
     }
     std::size_t const i = index(h);
     aggregate& a = aggregates_[i];
     if (a.has_sequence(h.sequence)) {
-      if (verdict const v = same_call(a, h);
-          v.result == outcome::mismatch || a.progress == aggregate::state::complete) {
-        return v;
+      if (verdict const decision = same_call(a, h);
+          decision.result == outcome::mismatch || a.progress == aggregate::state::complete) {
+        return decision;
       }
     } else {
       begin(a, h);
@@ -108,7 +108,7 @@ class slot_table {
     a.length = h.length;
     a.progress = aggregate::state::complete;
     data_[i].copy(result);
-    return {outcome::completed};
+    return {outcome::complete};
   }
 
   /// Replaces the local rack's sum by the sum over all racks. Returns false if this sequence is not complete in this
@@ -130,7 +130,7 @@ class slot_table {
     return true;
   }
 
-  /// Handles a `query`, and changes nothing: `accepted` if there is a result, and `stored` if it is not complete or the
+  /// Handles a `query`, and changes nothing: `accept` if there is a result, and `store` if it is not complete or the
   /// sequence is unknown.
   [[nodiscard]] verdict query(header const& h) const noexcept {
     if (h.slot >= count_) {
@@ -138,26 +138,26 @@ class slot_table {
     }
     aggregate const& a = aggregates_[index(h)];
     if (!a.has_sequence(h.sequence)) {
-      return {overtaken(a, h) ? outcome::late : outcome::stored};
+      return {overtaken(a, h) ? outcome::late : outcome::store};
     }
     return same_call(a, h);
   }
 
   // --- weights
 
-  [[nodiscard]] held_weights const& weights() const noexcept { return weights_; }
+  [[nodiscard]] device_weights const& weights() const noexcept { return weights_; }
   /// Allocates memory for the weights of this number of keys. @pre not fewer than before
   void make_room(std::size_t keys) { weights_.make_room(keys); }
-  /// Handles a keyed `supply`: `stored`, or `accepted` if a later version is here.
+  /// Handles a keyed `supply`: `store`, or `accept` if a later version is here.
   [[nodiscard]] verdict store(header const& h, std::span<std::byte const> weights) noexcept {
     if (h.sequence >= weights_.room()) {
       return {outcome::no_slot};
     }
-    return {weights_.store(h.sequence, h.fingerprint, weights) ? outcome::stored : outcome::accepted};
+    return {weights_.store(h.sequence, h.fingerprint, weights) ? outcome::store : outcome::accept};
   }
-  /// Handles a keyed `query`: `accepted`, or the reason why not.
+  /// Handles a keyed `query`: `accept`, or the reason why not.
   [[nodiscard]] verdict recall(header const& h) const noexcept {
-    return {weights_.has(h.sequence) ? outcome::accepted : outcome::no_weights};
+    return {weights_.has(h.sequence) ? outcome::accept : outcome::no_weights};
   }
 
   /// The version that a header is about. @pre h.slot < size()
@@ -175,7 +175,7 @@ class slot_table {
     return worker_count < max_workers_in_order ? worker_count : max_workers_in_order;
   }
   /// Blocks of contributions that a version stores.
-  [[nodiscard]] static unsigned stored_blocks(unsigned in_order, rack_places const& racks) noexcept {
+  [[nodiscard]] static unsigned stored_blocks(unsigned in_order, rack_layout const& racks) noexcept {
     return in_order == 0 || racks.empty() ? max_in_order(in_order) : racks.blocks();
   }
   [[nodiscard]] static std::size_t index(header const& h) noexcept {
@@ -190,15 +190,15 @@ class slot_table {
     if (a.progress == aggregate::state::complete) {
       return precedes(h.sequence, a.sequence);
     }
-    return a.has_completed && !precedes(a.completed, h.sequence);
+    return a.has_completed && !precedes(a.completed_sequence, h.sequence);
   }
   [[nodiscard]] static bool has_contributed(aggregate const& a, std::uint8_t member) noexcept {
     bool is_found = false;
-    a.arrived.for_each([&](unsigned w) { is_found = is_found || a.member[w] == member; });
+    a.contributors.for_each([&](unsigned w) { is_found = is_found || a.member[w] == member; });
     return is_found;
   }
 
-  /// Decides if a slot may take a packet of this member: `stored`, or the reason why not.
+  /// Decides if a slot may take a packet of this member: `store`, or the reason why not.
   ///
   /// A member may skip a sequence here, because it has that result from the stand-in, and be ahead. If two incomplete
   /// sequences meet, the earlier one takes precedence, and contributions to the later one are sent again (`busy`).
@@ -210,58 +210,58 @@ class slot_table {
     }
     bool const is_known = combines(h.operation) || h.operation == network_operation::copy;
     if (!is_known || (combines(h.operation) && h.has(flag::in_rank_order) && h.workers > in_order_)) {
-      return {outcome::unsupported};
+      return {outcome::unsupported_operation};
     }
     aggregate const& a = aggregates_[index(h)];
     if (a.has_sequence(h.sequence) || a.progress == aggregate::state::empty) {
-      return {outcome::stored};
+      return {outcome::store};
     }
     if (overtaken(a, h)) {
       return {outcome::late};
     }
     bool const is_waiting = a.progress == aggregate::state::open && precedes(a.sequence, h.sequence);
-    return {is_waiting && !has_contributed(a, member) ? outcome::busy : outcome::stored};
+    return {is_waiting && !has_contributed(a, member) ? outcome::busy : outcome::store};
   }
 
-  /// Compares the call of a packet with that of the version: `mismatch`, or `accepted` or `stored`, depending on
+  /// Compares the call of a packet with that of the version: `mismatch`, or `accept` or `store`, depending on
   /// whether there is a result.
   [[nodiscard]] static verdict same_call(aggregate const& a, header const& h) noexcept {
     if (a.fingerprint != h.fingerprint || a.operation != h.operation || a.workers != h.workers ||
         a.in_rank_order != h.has(flag::in_rank_order)) {
       return {outcome::mismatch, a.opener};
     }
-    return {a.progress == aggregate::state::complete ? outcome::accepted : outcome::stored};
+    return {a.progress == aggregate::state::complete ? outcome::accept : outcome::store};
   }
   /// Compares a contribution with the version: call, sender, terms and length.
   [[nodiscard]] static verdict agrees(aggregate const& a, std::uint8_t member, header const& h, std::size_t length,
                                       update_terms const& terms) noexcept {
-    verdict const v = same_call(a, h);
-    if (v.result == outcome::mismatch) {
-      return v;
+    verdict const decision = same_call(a, h);
+    if (decision.result == outcome::mismatch) {
+      return decision;
     }
-    if (a.arrived.has(h.worker)) {
-      return a.member[h.worker] == member ? v : verdict{outcome::mismatch, h.worker};
+    if (a.contributors.has(h.worker)) {
+      return a.member[h.worker] == member ? decision : verdict{outcome::mismatch, h.worker};
     }
     if (a.count != 0 && a.terms != terms) {
       return {outcome::mismatch, a.opener};
     }
     bool const one_more = length != 0 && a.length != 0 && a.progress == aggregate::state::open;
     if (one_more && (a.operation == network_operation::copy || a.length != length)) {
-      return {outcome::mismatch, static_cast<std::uint8_t>(a.givers.next(0))};
+      return {outcome::mismatch, static_cast<std::uint8_t>(a.element_contributors.next(0))};
     }
-    return v;
+    return decision;
   }
   /// True if the weights that a contribution to an update needs are here, or may still come.
   [[nodiscard]] bool may_update(aggregate const& a, header const& h, update_terms const& terms) const noexcept {
     unsigned const count_before = a.has_sequence(h.sequence) ? a.count : 0U;
-    bool const is_last = count_before + 1 >= h.workers && !(count_before != 0 && a.arrived.has(h.worker));
+    bool const is_last = count_before + 1 >= h.workers && !(count_before != 0 && a.contributors.has(h.worker));
     return weights_.has(terms.key, terms.version) || (awaits_weights_ && !is_last);
   }
 
   static void begin(aggregate& a, header const& h) noexcept {
     if (a.progress == aggregate::state::complete) {
       a.has_completed = true;
-      a.completed = a.sequence;
+      a.completed_sequence = a.sequence;
     }
     a.progress = aggregate::state::open;
     a.operation = h.operation;
@@ -273,8 +273,8 @@ class slot_table {
     a.sequence = h.sequence;
     a.fingerprint = h.fingerprint;
     a.terms = {};
-    a.arrived = {};
-    a.givers = {};
+    a.contributors = {};
+    a.element_contributors = {};
     a.wants_no_data = {};
   }
 
@@ -282,7 +282,7 @@ class slot_table {
                         update_terms const& terms) noexcept {
     aggregate& a = aggregates_[i];
     a.terms = terms;
-    a.arrived.add(h.worker);
+    a.contributors.add(h.worker);
     a.member[h.worker] = member;
     ++a.count;
     if (h.has(flag::no_data)) {
@@ -291,17 +291,17 @@ class slot_table {
     if (elements.empty()) {
       return;
     }
-    bool const is_kept = combines(a.operation) && a.in_rank_order;
-    bool const is_first = is_kept ? !has_begun(a, member) : a.length == 0;
-    block& target = is_kept ? stored_[i * blocks_ + place(h.worker, member)] : data_[i];
-    a.givers.add(h.worker);
+    bool const is_stored = combines(a.operation) && a.in_rank_order;
+    bool const is_first = is_stored ? !has_begun(a, member) : a.length == 0;
+    block& target = is_stored ? contributions_[i * blocks_ + place(h.worker, member)] : data_[i];
+    a.element_contributors.add(h.worker);
     a.length = static_cast<std::uint16_t>(elements.size());
     if (is_first) {
       target.copy(elements);
     } else {
-      block aligned;
-      aligned.copy(elements);
-      combine(i, target, aligned);
+      block aligned_operand;
+      aligned_operand.copy(elements);
+      combine(i, target, aligned_operand);
     }
   }
   /// The block for a worker's contribution.
@@ -312,7 +312,7 @@ class slot_table {
   [[nodiscard]] bool has_begun(aggregate const& a, std::uint8_t member) const noexcept {
     bool is_found = false;
     if (!racks_.empty() && racks_.shares(member)) {
-      a.givers.for_each(
+      a.element_contributors.for_each(
           [&](std::uint8_t w) { is_found = is_found || racks_.block(a.member[w]) == racks_.block(member); });
     }
     return is_found;
@@ -336,7 +336,8 @@ class slot_table {
   }
   void add_all(std::size_t i) noexcept {
     bool is_first = true;
-    aggregates_[i].givers.for_each([&](unsigned w) { add(i, data_[i], stored_[i * blocks_ + w], is_first); });
+    aggregates_[i].element_contributors.for_each(
+        [&](unsigned w) { add(i, data_[i], contributions_[i * blocks_ + w], is_first); });
   }
   void add_by_rack(std::size_t i) noexcept {
     aggregate const& a = aggregates_[i];
@@ -344,10 +345,10 @@ class slot_table {
     for (unsigned rack = 0; rack != max_racks; ++rack) {
       block rack_sum;
       bool is_first = true;
-      a.givers.for_each([&](std::uint8_t w) {
+      a.element_contributors.for_each([&](std::uint8_t w) {
         std::uint8_t const m = a.member[w];
         if (racks_.rack(m) == rack && (is_first || !racks_.shares(m))) {
-          add(i, rack_sum, stored_[i * blocks_ + racks_.block(m)], is_first);
+          add(i, rack_sum, contributions_[i * blocks_ + racks_.block(m)], is_first);
         }
       });
       if (!is_first) {
@@ -388,11 +389,11 @@ class slot_table {
   bool awaits_weights_;
   unsigned in_order_;  ///< most workers whose contributions are added in rank order
   unsigned blocks_;    ///< blocks of contributions that a version stores
-  rack_places racks_;
+  rack_layout racks_;
   std::vector<aggregate> aggregates_;
   std::vector<block, untouched_memory<block>> data_;
-  std::vector<block, untouched_memory<block>> stored_;  ///< contributions that are added when all are there
-  held_weights weights_;
+  std::vector<block, untouched_memory<block>> contributions_;  ///< contributions that are added when all are there
+  device_weights weights_;
 };
 
 }  // namespace tutti::detail::fpga_nic

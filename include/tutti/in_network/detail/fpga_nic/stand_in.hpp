@@ -21,15 +21,15 @@ class stand_in {
  public:
   /// Memory for slots is allotted with the first join. `racks`: see slot_table.
   stand_in(std::uint16_t slot_count, std::vector<Address> members, std::vector<std::uint8_t> const& racks,
-           seal const& s)
-      : seal_(s),
+           seal const& packet_seal)
+      : seal_(packet_seal),
         switch_({.jobs = 1,
                  .members = static_cast<unsigned>(members.size()),
                  .slot_count = slot_count,
                  .memory = SIZE_MAX,
                  .awaits_weights = true,
-                 .racks = rack_places(racks)},
-                s),
+                 .racks = rack_layout(racks)},
+                packet_seal),
         members_(std::move(members)),
         has_left_(members_.size()),
         listed_sequences_(std::size_t{slot_count} * 2) {}
@@ -67,7 +67,7 @@ class stand_in {
 
   /// Asks the members that incomplete sequences lack, the oldest first. Called every few milliseconds.
   template <class Emit>
-  void look(time_point now, Emit&& emitter) {
+  void query_members(time_point now, Emit&& emitter) {
     std::size_t remaining = 0;
     std::size_t asked_count = 0;
     for (std::size_t i = 0; i != open_sequences_.size(); ++i) {
@@ -137,12 +137,12 @@ class stand_in {
   void ask_members(aggregate const& a, header h, Emit& emitter) {
     std::array<std::byte, bitmap_bytes(max_workers)> bitmap;
     std::span<std::byte> const payload(bitmap.data(), bitmap_bytes(h.workers));
-    a.arrived.write(payload);
+    a.contributors.write(payload);
     h.kind = kind::missing;
     h.length = static_cast<std::uint16_t>(payload.size());
     h.flags &= flag::phase | flag::in_rank_order;
     worker_set contributors;
-    a.arrived.for_each([&](std::uint8_t w) { contributors.add(a.member[w]); });
+    a.contributors.for_each([&](std::uint8_t w) { contributors.add(a.member[w]); });
     for (std::size_t m = 0; m != members_.size(); ++m) {
       if (!contributors.has(static_cast<unsigned>(m))) {
         emitter(members_[m], std::as_const(h), std::span<std::byte const>(payload));

@@ -5,7 +5,7 @@
 #include <tutti/in_network/detail/fpga_nic/commands.hpp>
 #include <tutti/in_network/detail/fpga_nic/counters.hpp>
 #include <tutti/in_network/detail/fpga_nic/job.hpp>
-#include <tutti/in_network/detail/fpga_nic/sender.hpp>
+#include <tutti/in_network/detail/fpga_nic/sender_proof.hpp>
 #include <tutti/in_network/detail/fpga_nic/slot_table.hpp>
 #include <tutti/in_network/detail/fpga_nic/switch_limits.hpp>
 #include <tutti/in_network/detail/udp/seal.hpp>
@@ -27,7 +27,8 @@ namespace tutti::inline v0_1_0::detail::fpga_nic {
 template <class Address>
 class summing_switch {
  public:
-  explicit summing_switch(switch_limits const& limits = {}, udp::seal const& s = {}) : limits_(limits), seal_(s) {
+  explicit summing_switch(switch_limits const& limits = {}, udp::seal const& packet_seal = {})
+      : limits_(limits), seal_(packet_seal) {
     jobs_.reserve(limits.jobs);
     if (!limits.racks.empty() && limits.racks.members() < limits.members) {
       limits_.members = static_cast<unsigned>(limits.racks.members());
@@ -42,90 +43,94 @@ class summing_switch {
   void take(Address const& source, std::span<std::byte const> bytes, bool has_ecn_mark, time_point now,
             Emit&& emitter) {
     ++counters_.packets;
-    counters_.congested += has_ecn_mark ? 1 : 0;
+    counters_.congestion_marks += has_ecn_mark ? 1 : 0;
     packet p;
     switch (seal_.read(bytes, p)) {
       case reading::good:
         break;
-      case reading::malformed:
-        ++counters_.malformed;
+      case reading::malformed_packet:
+        ++counters_.malformed_packets;
         return;
-      case reading::badly_tagged:
-        ++counters_.badly_tagged;
+      case reading::invalid_tag:
+        ++counters_.invalid_tags;
         return;
     }
     header const& h = p.head;
     if (h.has(flag::of_racks)) {  // rack_switch handles these
-      ++counters_.malformed;
+      ++counters_.malformed_packets;
       return;
     }
     switch (h.kind) {
       case kind::join:
         return join(source, p, now, emitter);
-      case kind::joined:
+      case kind::grant:
       case kind::result:
       case kind::missing:
       case kind::refuse:
       case kind::share:
       case kind::progress:
       case kind::ask:
-        ++counters_.malformed;
+        ++counters_.malformed_packets;
         return;
       default:
         break;
     }
-    job<Address>* const j = find(h.job);
-    std::uint8_t const m = j == nullptr ? max_workers : j->find(source, h.worker);
-    if (m == max_workers) {
+    job<Address>* const served_job = find(h.job);
+    std::uint8_t const member_number = served_job == nullptr ? max_workers : served_job->find(source, h.worker);
+    if (member_number == max_workers) {
       return refuse_unknown(source, h, refusal::unknown, now, emitter);
     }
-    auto& sender = (*j)[m];
+    auto& sender = (*served_job)[member_number];
     sender.lease_end = now + sender.lease;
     sender.has_ecn_mark = sender.has_ecn_mark || has_ecn_mark;
-    if (h.workers > j->size() && (h.kind == kind::contribute || h.kind == kind::supply)) {
-      return refuse_member(*j, m, h, refusal::unsupported, {h.worker, h.workers}, emitter);
+    if (h.workers > served_job->size() && (h.kind == kind::contribute || h.kind == kind::supply)) {
+      return refuse_member(*served_job, member_number, h, refusal::unsupported_operation, {h.worker, h.workers},
+                           emitter);
     }
-    if (h.has(flag::keyed)) {
-      return h.kind == kind::supply ? store(j, m, p, now, emitter) : answer_weights(*j, m, h, emitter);
+    if (h.has(flag::key)) {
+      return h.kind == kind::supply ? store(served_job, member_number, p, now, emitter)
+                                    : answer_weights(*served_job, member_number, h, emitter);
     }
     switch (h.kind) {
       case kind::contribute:
-        return answer(*j, m, h, j->slot_table().contribute(m, h, p.payload), emitter);
+        return answer(*served_job, member_number, h, served_job->slot_table().contribute(member_number, h, p.payload),
+                      emitter);
       case kind::supply:
-        return answer(*j, m, h, j->slot_table().supply(m, h, p.payload), emitter);
+        return answer(*served_job, member_number, h, served_job->slot_table().supply(member_number, h, p.payload),
+                      emitter);
       case kind::query:
-        return answer_query(*j, m, h, emitter);
+        return answer_query(*served_job, member_number, h, emitter);
       case kind::leave:
         ++counters_.leaves;
         sender = {};
-        return end_if(j, j->first_member() == max_workers);
+        return end_if(served_job, served_job->first_member() == max_workers);
       default:  // kind::end
-        if (m != 0) {
-          return refuse_member(*j, m, h, refusal::mismatch, {0, j->size()}, emitter);
+        if (member_number != 0) {
+          return refuse_member(*served_job, member_number, h, refusal::mismatch, {0, served_job->size()}, emitter);
         }
         ++counters_.ends;
-        return end_if(j, true);
+        return end_if(served_job, true);
     }
   }
 
   /// Gives a job a block of weights, as a member does by `supply`.
   void store(std::uint32_t nonce, std::uint32_t k, std::uint32_t version, std::span<std::byte const> weights) {
-    if (job<Address>* j = find(nonce); j != nullptr && make_room(j, k, {})) {
-      (void)j->slot_table().store({.sequence = k, .fingerprint = version}, weights);
+    if (job<Address>* served_job = find(nonce); served_job != nullptr && make_room(served_job, k, {})) {
+      (void)served_job->slot_table().store({.sequence = k, .fingerprint = version}, weights);
     }
   }
 
   /// Frees jobs whose leases have all expired. Also done when a job begins.
   void free_abandoned(time_point now) {
-    std::erase_if(jobs_, [&](job<Address> const& j) { return j.is_abandoned(now); });
+    std::erase_if(jobs_, [&](job<Address> const& served_job) { return served_job.is_abandoned(now); });
   }
 
   // --- interface for rack_switch
 
   [[nodiscard]] job<Address>* find(std::uint32_t nonce) noexcept {
-    for (job<Address>& j : jobs_) {
-      if (j.nonce() == nonce) {
-        return &j;
+    for (job<Address>& served_job : jobs_) {
+      if (served_job.nonce() == nonce) {
+        return &served_job;
       }
     }
     return nullptr;
@@ -133,28 +138,29 @@ class summing_switch {
   void end(std::uint32_t nonce) { end_if(find(nonce), true); }
   void count_malformed() noexcept {
     ++counters_.packets;
-    ++counters_.malformed;
+    ++counters_.malformed_packets;
   }
   /// Refuses a member's packet as unsupported.
   template <class Emit>
-  void refuse_unsupported(job<Address>& j, std::uint8_t m, header const& h, Emit& emitter) {
+  void refuse_unsupported(job<Address>& served_job, std::uint8_t member_number, header const& h, Emit& emitter) {
     ++counters_.packets;
-    refuse_member(j, m, h, refusal::unsupported, {h.worker, h.workers}, emitter);
+    refuse_member(served_job, member_number, h, refusal::unsupported_operation, {h.worker, h.workers}, emitter);
   }
   template <class Emit>
-  void send_to(job<Address>& j, std::uint8_t m, header const& h, std::span<std::byte const> payload, Emit& emitter) {
-    emit_to(j[m], h, payload, emitter);
+  void send_to(job<Address>& served_job, std::uint8_t member_number, header const& h,
+               std::span<std::byte const> payload, Emit& emitter) {
+    emit_to(served_job[member_number], h, payload, emitter);
   }
   /// Sends the result of a version to all contributors. @pre the version is complete
   template <class Emit>
-  void give_results(job<Address>& j, header const& h, Emit& emitter) {
-    aggregate const& a = j.slot_table().at(h);
+  void give_results(job<Address>& served_job, header const& h, Emit& emitter) {
+    aggregate const& a = served_job.slot_table().at(h);
     if (a.workers > 1) {
-      j.serve();
+      served_job.serve();
     }
-    a.arrived.for_each([&](std::uint8_t w) {
-      if (j[a.member[w]].is_present) {
-        emit_result(j, a.member[w], h, w, a.wants_no_data.has(w), emitter);
+    a.contributors.for_each([&](std::uint8_t w) {
+      if (served_job[a.member[w]].is_present) {
+        emit_result(served_job, a.member[w], h, w, a.wants_no_data.has(w), emitter);
       }
     });
   }
@@ -166,9 +172,9 @@ class summing_switch {
     std::uint8_t workers;
   };
 
-  void end_if(job<Address>* j, bool is_over) {
+  void end_if(job<Address>* served_job, bool is_over) {
     if (is_over) {
-      jobs_.erase(jobs_.begin() + (j - jobs_.data()));
+      jobs_.erase(jobs_.begin() + (served_job - jobs_.data()));
     }
   }
 
@@ -177,30 +183,31 @@ class summing_switch {
     header const& h = p.head;
     terms const requested_terms = read_terms(p.payload);
     bool const in_rank_order = h.has(flag::in_rank_order);
-    job<Address>* j = find(h.job);
-    if (j == nullptr && limits_.guard && h.fingerprint != proof_of(*limits_.guard, source, h.job)) {
+    job<Address>* served_job = find(h.job);
+    if (served_job == nullptr && limits_.guard && h.fingerprint != proof_of(*limits_.guard, source, h.job)) {
       return ask_for_proof(source, h, now, emitter);
     }
-    if (j == nullptr) {
-      j = begin(source, h, requested_terms.slot_count, now);
-      if (j == nullptr) {
+    if (served_job == nullptr) {
+      served_job = begin(source, h, requested_terms.slot_count, now);
+      if (served_job == nullptr) {
         return refuse_unknown(source, h, refusal::no_slots, now, emitter);
       }
     }
-    if (j->size() != h.workers || j->in_rank_order() != in_rank_order) {
-      return refuse_unknown(source, with_worker(h, {j->first_member(), j->size()}), refusal::mismatch, now, emitter);
+    if (served_job->size() != h.workers || served_job->in_rank_order() != in_rank_order) {
+      return refuse_unknown(source, with_worker(h, {served_job->first_member(), served_job->size()}), refusal::mismatch,
+                            now, emitter);
     }
-    std::uint8_t const current_number = j->find(source, h.worker);
+    std::uint8_t const current_number = served_job->find(source, h.worker);
     bool const is_other =
-        current_number != max_workers && current_number != h.worker && now < (*j)[current_number].lease_end;
-    auto& member = (*j)[h.worker];
+        current_number != max_workers && current_number != h.worker && now < (*served_job)[current_number].lease_end;
+    auto& member = (*served_job)[h.worker];
     bool const is_taken = member.is_present && !(member.at == source) && now < member.lease_end;
     if (is_other || is_taken) {
-      return refuse_unknown(source, with_worker(h, {is_other ? current_number : h.worker, j->size()}),
+      return refuse_unknown(source, with_worker(h, {is_other ? current_number : h.worker, served_job->size()}),
                             refusal::mismatch, now, emitter);
     }
     if (current_number != max_workers && current_number != h.worker) {
-      (*j)[current_number] = {};
+      (*served_job)[current_number] = {};
     }
     duration const lease = std::chrono::milliseconds(requested_terms.lease_ms);
     member.at = source;
@@ -210,12 +217,12 @@ class summing_switch {
     ++counters_.joins;
 
     terms const granted_terms{static_cast<std::uint32_t>(member.lease / std::chrono::milliseconds(1)),
-                              j->slot_table().size()};
+                              served_job->slot_table().size()};
     std::array<std::byte, terms::bytes> payload;
     write(granted_terms, payload.data());
-    header r = h;
-    r.kind = kind::joined;
-    emit_to(member, r, payload, emitter);
+    header reply = h;
+    reply.kind = kind::grant;
+    emit_to(member, reply, payload, emitter);
   }
 
   /// Begins a job, if there is memory for it with at least one slot; otherwise null.
@@ -259,34 +266,35 @@ class summing_switch {
   /// goes. Members of an evicted job join again.
   [[nodiscard]] std::size_t find_victim(Address const& source, std::uint32_t nonce, time_point now) const {
     auto const begun_by_host_of = [&](Address const& a, bool only_claims) {
-      return std::count_if(jobs_.begin(), jobs_.end(), [&](job<Address> const& j) {
-        return (j.is_claim() || !only_claims) && are_on_one_host(j.begun_by(), a);
+      return std::count_if(jobs_.begin(), jobs_.end(), [&](job<Address> const& served_job) {
+        return (served_job.is_claim() || !only_claims) && are_on_one_host(served_job.begun_by(), a);
       });
     };
     auto const jobs_of_sender = begun_by_host_of(source, false);
     std::size_t victim = jobs_.size();
     std::pair<bool, std::ptrdiff_t> highest_rank{};
     for (std::size_t i = 0; i != jobs_.size(); ++i) {
-      job<Address> const& j = jobs_[i];
-      std::pair<bool, std::ptrdiff_t> const rank{j.is_claim(), begun_by_host_of(j.begun_by(), j.is_claim())};
-      bool const is_fresh =
-          rank.second == 1 && bytes_of(j) <= limits_.memory / 4 && now - j.start() < std::chrono::seconds(1);
+      job<Address> const& served_job = jobs_[i];
+      std::pair<bool, std::ptrdiff_t> const rank{served_job.is_claim(),
+                                                 begun_by_host_of(served_job.begun_by(), served_job.is_claim())};
+      bool const is_fresh = rank.second == 1 && bytes_of(served_job) <= limits_.memory / 4 &&
+                            now - served_job.start() < std::chrono::seconds(1);
       bool const may_end = rank.first ? !is_fresh : rank.second > jobs_of_sender + 1;
-      if (j.nonce() != nonce && may_end && rank > highest_rank) {
+      if (served_job.nonce() != nonce && may_end && rank > highest_rank) {
         victim = i;
         highest_rank = rank;
       }
     }
     return victim;
   }
-  [[nodiscard]] std::size_t bytes_of(job<Address> const& j) const noexcept {
-    return job<Address>::bytes(j.slot_table().size(), j.in_rank_order(), limits_.racks) +
-           j.slot_table().weights().bytes();
+  [[nodiscard]] std::size_t bytes_of(job<Address> const& served_job) const noexcept {
+    return job<Address>::bytes(served_job.slot_table().size(), served_job.in_rank_order(), limits_.racks) +
+           served_job.slot_table().weights().bytes();
   }
   [[nodiscard]] std::size_t memory_left() const noexcept {
     std::size_t left = limits_.memory;
-    for (job<Address> const& j : jobs_) {
-      left -= bytes_of(j);
+    for (job<Address> const& served_job : jobs_) {
+      left -= bytes_of(served_job);
     }
     return left;
   }
@@ -302,9 +310,9 @@ class summing_switch {
       return false;
     }
     std::uint32_t const nonce = j->nonce();
-    evict_for(Address(j->begun_by()), nonce, (k - room_before + 1) * held_weights::bytes_of_one, 0, now);
+    evict_for(Address(j->begun_by()), nonce, (k - room_before + 1) * device_weights::bytes_per_block, 0, now);
     j = find(nonce);
-    std::size_t const affordable = memory_left() / held_weights::bytes_of_one;
+    std::size_t const affordable = memory_left() / device_weights::bytes_per_block;
     if (k - room_before >= affordable) {
       return false;
     }
@@ -314,36 +322,39 @@ class summing_switch {
     return true;
   }
   template <class Emit>
-  void store(job<Address>* j, std::uint8_t m, packet const& p, time_point now, Emit& emitter) {
-    if (!make_room(j, p.head.sequence, now)) {
-      return refuse_member(*j, m, p.head, refusal::no_slots, {p.head.worker, p.head.workers}, emitter);
+  void store(job<Address>* served_job, std::uint8_t member_number, packet const& p, time_point now, Emit& emitter) {
+    if (!make_room(served_job, p.head.sequence, now)) {
+      return refuse_member(*served_job, member_number, p.head, refusal::no_slots, {p.head.worker, p.head.workers},
+                           emitter);
     }
     ++counters_.stores;
-    (void)j->slot_table().store(p.head, p.payload);
-    emit_weights(*j, m, p.head, true, emitter);
+    (void)served_job->slot_table().store(p.head, p.payload);
+    emit_weights(*served_job, member_number, p.head, true, emitter);
   }
   template <class Emit>
-  void answer_weights(job<Address>& j, std::uint8_t m, header const& h, Emit& emitter) {
-    if (verdict const v = j.slot_table().recall(h); v.result != outcome::accepted) {
-      return refuse_verdict(j, m, h, v, emitter);
+  void answer_weights(job<Address>& served_job, std::uint8_t member_number, header const& h, Emit& emitter) {
+    if (verdict const decision = served_job.slot_table().recall(h); decision.result != outcome::accept) {
+      return refuse_verdict(served_job, member_number, h, decision, emitter);
     }
     ++counters_.pulls;
-    emit_weights(j, m, h, h.has(flag::no_data), emitter);
+    emit_weights(served_job, member_number, h, h.has(flag::no_data), emitter);
   }
   template <class Emit>
-  void emit_weights(job<Address>& j, std::uint8_t m, header const& h, bool no_data, Emit& emitter) {
-    auto const& weights = j.slot_table().weights();
-    header r = h;
-    r.kind = kind::result;
-    r.fingerprint = weights.version(h.sequence);
-    emit_to(j[m], r, weights.data(h.sequence).first(no_data ? 0 : block_bytes), emitter);
+  void emit_weights(job<Address>& served_job, std::uint8_t member_number, header const& h, bool no_data,
+                    Emit& emitter) {
+    auto const& weights = served_job.slot_table().weights();
+    header reply = h;
+    reply.kind = kind::result;
+    reply.fingerprint = weights.version(h.sequence);
+    emit_to(served_job[member_number], reply, weights.data(h.sequence).first(no_data ? 0 : block_bytes), emitter);
   }
 
   template <class Emit>
-  void answer(job<Address>& j, std::uint8_t m, header const& h, verdict const& v, Emit& emitter) {
-    switch (v.result) {
-      case outcome::stored:
-        ++counters_.stored;
+  void answer(job<Address>& served_job, std::uint8_t member_number, header const& h, verdict const& decision,
+              Emit& emitter) {
+    switch (decision.result) {
+      case outcome::store:
+        ++counters_.stored_contributions;
         return;
       case outcome::duplicate:
         ++counters_.duplicates;
@@ -351,86 +362,91 @@ class summing_switch {
       case outcome::busy:
         ++counters_.busy;
         return;
-      case outcome::accepted:
-        ++counters_.repeated;
-        return emit_result(j, m, h, h.worker, h.has(flag::no_data), emitter);
-      case outcome::completed:
-        ++counters_.completed;
+      case outcome::accept:
+        ++counters_.repeats;
+        return emit_result(served_job, member_number, h, h.worker, h.has(flag::no_data), emitter);
+      case outcome::complete:
+        ++counters_.completed_results;
         counters_.updates += has_terms(h) ? 1U : 0U;
-        return give_results(j, h, emitter);
+        return give_results(served_job, h, emitter);
       default:
-        return refuse_verdict(j, m, h, v, emitter);
+        return refuse_verdict(served_job, member_number, h, decision, emitter);
     }
   }
 
   template <class Emit>
-  void answer_query(job<Address>& j, std::uint8_t m, header const& h, Emit& emitter) {
-    verdict const v = j.slot_table().query(h);
-    if (v.result != outcome::stored && v.result != outcome::accepted) {
-      return refuse_verdict(j, m, h, v, emitter);
+  void answer_query(job<Address>& served_job, std::uint8_t member_number, header const& h, Emit& emitter) {
+    verdict const decision = served_job.slot_table().query(h);
+    if (decision.result != outcome::store && decision.result != outcome::accept) {
+      return refuse_verdict(served_job, member_number, h, decision, emitter);
     }
     ++counters_.queries;
-    if (v.result == outcome::accepted) {
-      return emit_result(j, m, h, h.worker, h.has(flag::no_data), emitter);
+    if (decision.result == outcome::accept) {
+      return emit_result(served_job, member_number, h, h.worker, h.has(flag::no_data), emitter);
     }
-    aggregate const& a = j.slot_table().at(h);
+    aggregate const& a = served_job.slot_table().at(h);
     std::array<std::byte, bitmap_bytes(max_workers)> bitmap;
     std::span<std::byte> const payload(bitmap.data(), a.has_sequence(h.sequence) ? bitmap_bytes(h.workers) : 0);
-    a.arrived.write(payload);
-    header r = h;
-    r.kind = kind::missing;
-    emit_to(j[m], r, payload, emitter);
+    a.contributors.write(payload);
+    header reply = h;
+    reply.kind = kind::missing;
+    emit_to(served_job[member_number], reply, payload, emitter);
   }
 
   template <class Emit>
-  void emit_result(job<Address>& j, std::uint8_t m, header const& h, std::uint8_t worker, bool no_data, Emit& emitter) {
+  void emit_result(job<Address>& served_job, std::uint8_t member_number, header const& h, std::uint8_t worker,
+                   bool no_data, Emit& emitter) {
     ++counters_.results;
-    header r = h;
-    r.kind = kind::result;
-    r.worker = worker;
-    r.flags = static_cast<std::uint16_t>((h.flags & ~flag::no_data) | (no_data ? flag::no_data : 0));
-    emit_to(j[m], r, j.slot_table().data(h).first(no_data ? 0 : j.slot_table().at(h).length), emitter);
+    header reply = h;
+    reply.kind = kind::result;
+    reply.worker = worker;
+    reply.flags = static_cast<std::uint16_t>((h.flags & ~flag::no_data) | (no_data ? flag::no_data : 0));
+    emit_to(served_job[member_number], reply,
+            served_job.slot_table().data(h).first(no_data ? 0 : served_job.slot_table().at(h).length), emitter);
   }
 
   template <class Emit>
-  void refuse_verdict(job<Address>& j, std::uint8_t m, header const& h, verdict const& v, Emit& emitter) {
-    switch (v.result) {
+  void refuse_verdict(job<Address>& served_job, std::uint8_t member_number, header const& h, verdict const& decision,
+                      Emit& emitter) {
+    switch (decision.result) {
       case outcome::late:
-        return refuse_member(j, m, h, refusal::late, {h.worker, h.workers}, emitter);
+        return refuse_member(served_job, member_number, h, refusal::late, {h.worker, h.workers}, emitter);
       case outcome::mismatch:
-        return refuse_member(j, m, h, refusal::mismatch, {v.differs, j.slot_table().at(h).workers}, emitter);
+        return refuse_member(served_job, member_number, h, refusal::mismatch,
+                             {decision.differs, served_job.slot_table().at(h).workers}, emitter);
       case outcome::no_slot:
-        return refuse_member(j, m, h, refusal::no_slots, {h.worker, h.workers}, emitter);
+        return refuse_member(served_job, member_number, h, refusal::no_slots, {h.worker, h.workers}, emitter);
       case outcome::no_weights:
-        return refuse_member(j, m, h, refusal::no_weights, {h.worker, h.workers}, emitter);
+        return refuse_member(served_job, member_number, h, refusal::no_weights, {h.worker, h.workers}, emitter);
       default:
-        return refuse_member(j, m, h, refusal::unsupported, {h.worker, h.workers}, emitter);
+        return refuse_member(served_job, member_number, h, refusal::unsupported_operation, {h.worker, h.workers},
+                             emitter);
     }
   }
   template <class Emit>
-  void refuse_member(job<Address>& j, std::uint8_t m, header const& h, refusal reason, mismatch_with const& o,
-                     Emit& emitter) {
+  void refuse_member(job<Address>& served_job, std::uint8_t member_number, header const& h, refusal reason,
+                     mismatch_with const& o, Emit& emitter) {
     ++counters_.refusals_for(reason);
     std::byte const code{static_cast<std::uint8_t>(reason)};
-    header r = with_worker(h, o);
-    r.kind = kind::refuse;
-    emit_to(j[m], r, {&code, 1}, emitter);
+    header reply = with_worker(h, o);
+    reply.kind = kind::refuse;
+    emit_to(served_job[member_number], reply, {&code, 1}, emitter);
   }
   /// Sends a refusal that is not longer than the refused packet, and at most every 100 us: the address may be forged.
   template <class Emit>
   void refuse_unknown(Address const& source, header const& h, refusal reason, time_point now, Emit& emitter) {
     ++counters_.refusals_for(reason);
     if (h.length == 0 || now < next_refusal_) {
-      ++counters_.unanswered;
+      ++counters_.unanswered_refusals;
       return;
     }
     next_refusal_ = now + std::chrono::microseconds(100);
     std::byte const code{static_cast<std::uint8_t>(reason)};
-    header r = h;
-    r.kind = kind::refuse;
-    r.length = 1;
-    r.flags &= flag::phase | flag::in_rank_order | flag::keyed;
-    emitter(source, std::as_const(r), std::span<std::byte const>(&code, 1));
+    header reply = h;
+    reply.kind = kind::refuse;
+    reply.length = 1;
+    reply.flags &= flag::phase | flag::in_rank_order | flag::key;
+    emitter(source, std::as_const(reply), std::span<std::byte const>(&code, 1));
   }
   /// Refuses the join of a new job, until it carries the proof that this refusal contains.
   template <class Emit>
@@ -441,7 +457,7 @@ class summing_switch {
       proofs_ = 0;
     }
     if (proofs_ == max_proofs) {
-      ++counters_.unanswered;
+      ++counters_.unanswered_refusals;
       return;
     }
     ++proofs_;
@@ -459,13 +475,13 @@ class summing_switch {
   }
 
   template <class Emit>
-  void emit_to(typename job<Address>::member& m, header r, std::span<std::byte const> payload, Emit& emitter) {
-    r.length = static_cast<std::uint16_t>(payload.size());
-    r.flags = static_cast<std::uint16_t>(
-        (r.flags & (flag::phase | flag::in_rank_order | flag::no_data | flag::keyed | flag::of_racks)) |
-        (m.has_ecn_mark ? flag::congested : 0));
+  void emit_to(typename job<Address>::member& m, header reply, std::span<std::byte const> payload, Emit& emitter) {
+    reply.length = static_cast<std::uint16_t>(payload.size());
+    reply.flags = static_cast<std::uint16_t>(
+        (reply.flags & (flag::phase | flag::in_rank_order | flag::no_data | flag::key | flag::of_racks)) |
+        (m.has_ecn_mark ? flag::congestion : 0));
     m.has_ecn_mark = false;
-    emitter(std::as_const(m.at), std::as_const(r), payload);
+    emitter(std::as_const(m.at), std::as_const(reply), payload);
   }
 
   switch_limits limits_;

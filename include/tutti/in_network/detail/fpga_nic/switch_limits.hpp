@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/extend/time.hpp>
-#include <tutti/in_network/detail/fpga_nic/rack_places.hpp>
+#include <tutti/in_network/detail/fpga_nic/rack_layout.hpp>
 #include <tutti/in_network/detail/udp/packet.hpp>
 #include <tutti/in_network/detail/udp/siphash.hpp>
 
@@ -22,7 +22,7 @@ struct switch_limits {
   std::size_t memory = std::size_t{256} << 20;
   duration lease = std::chrono::seconds(60);  ///< the longest
   bool awaits_weights = false;                ///< accepts contributions to updates before the weights are there
-  rack_places racks{};                        ///< by member, for all jobs; see slot_table
+  rack_layout racks{};                        ///< by member, for all jobs; see slot_table
   /// A key that no sender knows, or none. With a key, a sender that begins a job must prove its address, and idle
   /// jobs, or those of a host that has begun many, may be evicted.
   std::optional<key> guard{};

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/in_network/detail/fpga_nic/block_requests.hpp>
-#include <tutti/in_network/detail/fpga_nic/own_weights.hpp>
+#include <tutti/in_network/detail/fpga_nic/local_weights.hpp>
 #include <tutti/in_network/detail/udp/packet.hpp>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace tutti::inline v0_1_0::detail::fpga_nic {
 /// device lacks, and other ranks pull blocks.
 class weight_exchange {
  public:
-  own_weights rank_weights;
+  local_weights rank_weights;
   block_requests requests;
 
   /// Starts stores of the blocks that the device is not known to have; rank 0 only.
@@ -34,7 +34,7 @@ class weight_exchange {
   /// Starts pulls of all weights. @pre whole blocks
   void begin_pulls(std::span<std::byte> target) {
     target_ = target;
-    rank_weights.hold(target);
+    rank_weights.set_weights(target);
     requests.begin(rank_weights.blocks());
   }
 

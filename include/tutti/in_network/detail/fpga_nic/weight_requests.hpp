@@ -3,7 +3,7 @@
 
 #include <tutti/in_network/detail/fpga_nic/member_servers.hpp>
 #include <tutti/in_network/detail/fpga_nic/weight_exchange.hpp>
-#include <tutti/in_network/detail/udp/pace.hpp>
+#include <tutti/in_network/detail/udp/rate_control.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -87,7 +87,7 @@ class weight_requests {
             .fingerprint = exchange_.rank_weights.version(),
             .worker = static_cast<std::uint8_t>(me_),
             .workers = static_cast<std::uint8_t>(members_),
-            .flags = flag::keyed};
+            .flags = flag::key};
   }
 
   member_servers<Port>& servers_;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/extend/message.hpp>
-#include <tutti/in_network/detail/multicast/cut.hpp>
+#include <tutti/in_network/detail/multicast/packetization.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -39,12 +39,12 @@ class incoming {
     known_count_ = (std::max)(known_count_, (std::min)({count, layout_.count(), front_ + window()}));
   }
 
-  enum class put_result { stored, beyond_gap, ignored };
+  enum class store_result { success, beyond_gap, rejection };
   /// Stores packet i. Returns `beyond_gap` if packets before it are missing.
-  put_result put(std::uint32_t i, std::span<std::byte const> bytes) noexcept {
+  store_result store(std::uint32_t i, std::span<std::byte const> bytes) noexcept {
     if (i < front_ || i >= layout_.count() || i - front_ >= window() || bytes.size() != layout_.length(i) ||
         arrival(i) != 0) {
-      return put_result::ignored;
+      return store_result::rejection;
     }
     std::memcpy(target_ + packetization::offset(i), bytes.data(), bytes.size());
     arrival(i) = 1;
@@ -53,7 +53,7 @@ class incoming {
     while (front_ != known_count_ && arrival(front_) != 0) {
       arrival(front_++) = 0;  // the entry serves a later packet
     }
-    return skips ? put_result::beyond_gap : put_result::stored;
+    return skips ? store_result::beyond_gap : store_result::success;
   }
 
   /// Writes a bitmap of the missing packets, from `front` on. Returns its length, 0 if nothing is missing.

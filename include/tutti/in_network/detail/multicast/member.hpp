@@ -3,11 +3,11 @@
 
 #include <tutti/extend/message.hpp>
 #include <tutti/extend/time.hpp>
-#include <tutti/in_network/detail/multicast/circle.hpp>
-#include <tutti/in_network/detail/multicast/passage.hpp>
+#include <tutti/in_network/detail/multicast/group_view.hpp>
+#include <tutti/in_network/detail/multicast/lane_state.hpp>
+#include <tutti/in_network/detail/multicast/reachability.hpp>
 #include <tutti/in_network/detail/multicast/receiving.hpp>
 #include <tutti/in_network/detail/multicast/sending.hpp>
-#include <tutti/in_network/detail/multicast/signs.hpp>
 #include <tutti/in_network/detail/udp/seal.hpp>
 
 #include <array>
@@ -39,34 +39,34 @@ class member {
         reachability_(group_view_),
         sending_(group_view_),
         receiving_(group_view_) {
-    for (lane_state& l : lanes_) {
-      l.outgoing_message.open(group_view_.window, group_view_.addresses.size());
-      l.incoming_message.open(group_view_.window);
-      l.early_packets.open(group_view_.report_every());
+    for (lane_state& state : lanes_) {
+      state.outgoing_message.open(group_view_.window, group_view_.addresses.size());
+      state.incoming_message.open(group_view_.window);
+      state.early_packets.open(group_view_.report_every());
     }
   }
   member(member const&) = delete;
   member& operator=(member const&) = delete;
 
-  [[nodiscard]] udp_multicast_counters const& counts() const noexcept { return group_view_.counted; }
+  [[nodiscard]] udp_multicast_counters const& counts() const noexcept { return group_view_.counters; }
   /// Probes whether packets to the group reach all ranks. @pre `advance` has been called
   [[nodiscard]] multicast::reachability<Port>& reachability() noexcept { return reachability_; }
 
   // --- messages
 
   void begin(flow s, std::uint32_t fingerprint) noexcept {
-    lane_state& l = lanes_[s.lane];
-    l.fingerprint = fingerprint;
-    l.differing_rank = no_rank;
+    lane_state& state = lanes_[s.lane];
+    state.fingerprint = fingerprint;
+    state.differing_rank = no_rank;
   }
   /// @pre at most one aggregator's part a flow, and its operation is a copy
   void join_aggregation(flow s, aggregation_part const& part) {
-    lane_state& l = lanes_[s.lane];
-    l.join_aggregation(part, group_view_.me);
-    if (l.is_sender()) {
-      l.outgoing_message.begin(part);
-    } else if (l.is_receiver()) {
-      receiving_.begin(l, part.bytes);
+    lane_state& state = lanes_[s.lane];
+    state.join_aggregation(part, group_view_.me);
+    if (state.is_sender()) {
+      state.outgoing_message.begin(part);
+    } else if (state.is_receiver()) {
+      receiving_.begin(state, part.bytes);
     }
   }
   void send_message(std::uint32_t lane, std::byte const* source, time_point now) {
@@ -91,9 +91,9 @@ class member {
   }
   /// A rank that has not yet acknowledged a message that this rank has sent completely, or no_rank.
   [[nodiscard]] rank_type unfinished_rank(std::uint32_t lane) const noexcept {
-    lane_state const& l = lanes_[lane];
-    return l.is_sender() && l.outgoing_message.is_sent() && !l.outgoing_message.is_complete()
-               ? l.outgoing_message.unfinished_rank()
+    lane_state const& state = lanes_[lane];
+    return state.is_sender() && state.outgoing_message.is_sent() && !state.outgoing_message.is_complete()
+               ? state.outgoing_message.unfinished_rank()
                : no_rank;
   }
   /// Handles a rank's acknowledgement of the whole message.
@@ -108,9 +108,9 @@ class member {
   }
   /// Ends all messages, and with them the use of the user's memory.
   void drop() noexcept {
-    for (lane_state& l : lanes_) {
-      sending_.end(l);
-      l.end();
+    for (lane_state& state : lanes_) {
+      sending_.end(state);
+      state.end();
     }
   }
 
@@ -119,13 +119,13 @@ class member {
   /// The rank that the lane waits for, or no_rank. A rank that has the whole message still waits until the root
   /// knows.
   [[nodiscard]] rank_type missing(std::uint32_t lane) const noexcept {
-    lane_state const& l = lanes_[lane];
-    return l.is_sender() ? l.outgoing_message.slowest() : l.is_receiver() ? l.root : no_rank;
+    lane_state const& state = lanes_[lane];
+    return state.is_sender() ? state.outgoing_message.slowest() : state.is_receiver() ? state.root : no_rank;
   }
   /// The rank without which no more packets or acknowledgements arrive, or no_rank.
   [[nodiscard]] rank_type blocking_rank(std::uint32_t lane) const noexcept {
-    lane_state const& l = lanes_[lane];
-    return l.is_sender() || l.is_incomplete() ? missing(lane) : no_rank;
+    lane_state const& state = lanes_[lane];
+    return state.is_sender() || state.is_incomplete() ? missing(lane) : no_rank;
   }
   /// Calls f(lane, rank) for every rank that lacks packets of this rank.
   template <class F>
@@ -141,7 +141,7 @@ class member {
 
   // --- progress
 
-  /// Handles received packets, sends what is possible, and calls `look` every 2 ms.
+  /// Handles received packets, sends what is possible, and calls `run_timers` every 2 ms.
   void advance(time_point now) {
     // The bound ends the loop if others send as fast as this rank reads.
     for (int rounds = 16; rounds != 0; --rounds) {
@@ -152,30 +152,30 @@ class member {
       }
     }
     for (std::uint32_t lane = 0; lane != collective_lanes; ++lane) {
-      lane_state& l = lanes_[lane];
-      l.is_sender() ? sending_.push(l, lane, now) : receiving_.report_if_due(l, lane);
+      lane_state& state = lanes_[lane];
+      state.is_sender() ? sending_.push(state, lane, now) : receiving_.report_if_due(state, lane);
     }
-    if (now - last_look_ >= look_interval) {
-      look(now);
+    if (now - last_timer_run_ >= timer_interval) {
+      run_timers(now);
     }
     group_view_.port.flush();
   }
   /// Sends pending reports, and queries silent ranks.
-  void look(time_point now) {
-    last_look_ = now;
+  void run_timers(time_point now) {
+    last_timer_run_ = now;
     for (std::uint32_t lane = 0; lane != collective_lanes; ++lane) {
-      lane_state& l = lanes_[lane];
-      if (!l.is_sender()) {
-        receiving_.look(l, lane);
-      } else if (l.outgoing_message.in_flight() != 0) {
-        sending_.query(l, lane, now);
+      lane_state& state = lanes_[lane];
+      if (!state.is_sender()) {
+        receiving_.report_pending(state, lane);
+      } else if (state.outgoing_message.in_flight() != 0) {
+        sending_.query(state, lane, now);
       }
     }
     group_view_.port.flush();
   }
 
  private:
-  static constexpr duration look_interval = std::chrono::milliseconds(2);
+  static constexpr duration timer_interval = std::chrono::milliseconds(2);
 
   void take(address const& source, std::span<std::byte const> bytes, bool has_ecn_mark, time_point now) {
     udp::packet p;
@@ -183,7 +183,7 @@ class member {
     if (seal_.read(bytes, p) != udp::reading::good || h.job != group_view_.nonce ||
         h.workers != group_view_.addresses.size() || h.slot > multicast::reachability<Port>::slot ||
         !(source == group_view_.addresses[h.worker])) {
-      ++group_view_.counted.ignored_packets;
+      ++group_view_.counters.ignored_packets;
       return;
     }
     if (h.worker == group_view_.me) {
@@ -192,23 +192,23 @@ class member {
     if (h.slot == multicast::reachability<Port>::slot) {
       return reachability_.take(h);
     }
-    lane_state& l = lanes_[h.slot];
+    lane_state& state = lanes_[h.slot];
     bool is_used = false;
     switch (h.kind) {
       case kind::share:
-        l.has_ecn_mark = l.has_ecn_mark || has_ecn_mark;
-        is_used = receiving_.take_share(l, p);
+        state.has_ecn_mark = state.has_ecn_mark || has_ecn_mark;
+        is_used = receiving_.take_share(state, p);
         break;
       case kind::progress:
-        is_used = sending_.take_report(l, h.slot, p, now);
+        is_used = sending_.take_report(state, h.slot, p, now);
         break;
       case kind::ask:
-        is_used = receiving_.take_query(l, h.slot, h);
+        is_used = receiving_.take_query(state, h.slot, h);
         break;
       default:
         break;
     }
-    group_view_.counted.ignored_packets += is_used ? 0 : 1;
+    group_view_.counters.ignored_packets += is_used ? 0 : 1;
   }
 
   group_view<Port> group_view_;
@@ -216,7 +216,7 @@ class member {
   sending<Port> sending_;
   receiving<Port> receiving_;
   udp::seal seal_;
-  time_point last_look_{};
+  time_point last_timer_run_{};
   std::array<lane_state, collective_lanes> lanes_;
 };
 

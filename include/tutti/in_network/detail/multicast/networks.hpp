@@ -40,8 +40,8 @@ class udp_network {
   using options = group_over_udp::options;
 
   template <locates_hosts M>
-  udp_network(M const& meet, options const& o) : udp_network(udp::host_of(meet), o) {}
-  TUTTI_DECL udp_network(std::string host, options const& o);
+  udp_network(M const& meet, options const& settings) : udp_network(udp::host_of(meet), settings) {}
+  TUTTI_DECL udp_network(std::string host, options const& settings);
 
   [[nodiscard]] port& open() noexcept { return port_; }
   [[nodiscard]] std::string const& host() const noexcept { return host_; }
@@ -73,7 +73,8 @@ class in_process_link {
   };
 
   template <rendezvous M>
-  in_process_link(M const& meet, options const& o) : port_(expect(o), meet.rank() + 1), hears_group_(o.hears_group) {}
+  in_process_link(M const& meet, options const& settings)
+      : port_(expect(settings), meet.rank() + 1), hears_group_(settings.hears_group) {}
 
   [[nodiscard]] port& open() noexcept { return port_; }
   [[nodiscard]] std::string card() const { return std::to_string(port_.local()); }
@@ -87,10 +88,10 @@ class in_process_link {
   }
 
  private:
-  static udp::in_process_medium& expect(options const& o) {
-    expects(o.network != nullptr,
+  static udp::in_process_medium& expect(options const& settings) {
+    expects(settings.network != nullptr,
             "udp_multicast: options::network is null; give the in_process_medium of this process");
-    return *o.network;
+    return *settings.network;
   }
 
   port port_;

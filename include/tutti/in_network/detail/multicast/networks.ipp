@@ -25,15 +25,15 @@ inline net::address group_address(std::string const& text) {
   return net::resolve(group_endpoint.host, group_endpoint.port).front();
 }
 
-TUTTI_DECL udp_network::udp_network(std::string host, options const& o)
-    : options_(o),
+TUTTI_DECL udp_network::udp_network(std::string host, options const& settings)
+    : options_(settings),
       host_(std::move(host)),
       interface_(net::interface_address(host_)),
       link_(udp::interface_number(interface_)),
-      port_(interface_, o.socket) {}
+      port_(interface_, settings.socket) {}
 
 TUTTI_DECL std::string udp_network::card() const {
-  return port_.local().for_family(interface_.family()).through(0).text();  // interface indices differ between hosts
+  return port_.local().for_family(interface_.family()).with_zone(0).text();  // interface indices differ between hosts
 }
 
 /// Capacity of the receive buffer. A packet of 1 KiB occupies up to a page there, and the system allows
@@ -62,12 +62,13 @@ TUTTI_DECL std::string udp_network::join(std::string const& group, std::span<std
   net::address const group_endpoint = group_address(group);
   auto const host_in = [](std::string const& card) { return card.substr(0, card.rfind(':')); };
   std::string const own_host = host_in(card());
-  auto const ranks_here = std::ranges::count_if(cards, [&](std::string const& c) { return host_in(c) == own_host; });
+  auto const ranks_here =
+      std::ranges::count_if(cards, [&](std::string const& card_text) { return host_in(card_text) == own_host; });
   if (group_endpoint.family() != interface_.family()) {
     return "uses the interface " + interface_.host() + ", whose version of IP is not that of " + group;
   }
   try {
-    port_.join({.at = group_endpoint.through(link_),
+    port_.join({.at = group_endpoint.with_zone(link_),
                 .interface_address = interface_,
                 .hops = options_.hops,
                 .is_shared = ranks_here > 1});
@@ -82,7 +83,7 @@ TUTTI_DECL udp::endpoint udp_network::address_of(std::string const& text) const 
   if (!net::parse(text, group_endpoint)) {
     throw error(failure::join, "udp_multicast: an address must be host:port or [v6]:port, not \"" + text + "\"");
   }
-  return udp::endpoint(net::resolve(group_endpoint.host, group_endpoint.port).front().through(link_));
+  return udp::endpoint(net::resolve(group_endpoint.host, group_endpoint.port).front().with_zone(link_));
 }
 
 }  // namespace tutti::detail::multicast

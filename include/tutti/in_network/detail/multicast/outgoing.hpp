@@ -3,7 +3,7 @@
 
 #include <tutti/extend/message.hpp>
 #include <tutti/extend/time.hpp>
-#include <tutti/in_network/detail/multicast/cut.hpp>
+#include <tutti/in_network/detail/multicast/packetization.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -36,8 +36,8 @@ class outgoing {
     source_ = nullptr;
     sent_count_ = 0;
     std::ranges::fill(fronts_, layout_.count());
-    for (aggregation_worker const& w : part.workers) {
-      fronts_[w.rank] = w.receives ? 0 : layout_.count();
+    for (aggregation_worker const& worker : part.workers) {
+      fronts_[worker.rank] = worker.receives ? 0 : layout_.count();
     }
     front_ = (std::ranges::min)(fronts_);
     std::ranges::fill(contacts_, time_point{});
@@ -76,13 +76,13 @@ class outgoing {
   /// Records that a rank was heard, or queried.
   void contact(rank_type r, time_point now) noexcept { contacts_[r] = now; }
   /// The time since which a lagging rank has been silent; not before its first missing packet was sent.
-  [[nodiscard]] time_point silent_since(rank_type r) const noexcept {
+  [[nodiscard]] time_point silence_begin(rank_type r) const noexcept {
     return (std::max)(contacts_[r], packets_[fronts_[r] & (packets_.size() - 1)].first_sent);
   }
   [[nodiscard]] std::uint32_t front_of(rank_type r) const noexcept { return fronts_[r]; }
   /// Time at which packet i was sent, if it was sent once, else zero. @pre it is in flight, or was the last one to
   /// leave
-  [[nodiscard]] time_point sent_once_at(std::uint32_t i) const noexcept {
+  [[nodiscard]] time_point single_send_time(std::uint32_t i) const noexcept {
     packet const& p = packets_[i & (packets_.size() - 1)];
     return p.was_repeated ? time_point{} : p.send_time;
   }

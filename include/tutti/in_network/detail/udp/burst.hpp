@@ -38,8 +38,8 @@ class burst {
     return count_ == 0 || (count_ < max_packets && size <= segment_ && bytes_used_ == count_ * segment_);
   }
   /// @pre has_room() for the packet
-  void add(header const& h, std::span<std::byte const> payload, seal const& s) noexcept {
-    std::size_t const size = s.write(h, payload, bytes_.data() + bytes_used_);
+  void add(header const& h, std::span<std::byte const> payload, seal const& packet_seal) noexcept {
+    std::size_t const size = packet_seal.write(h, payload, bytes_.data() + bytes_used_);
     segment_ = count_ == 0 ? size : segment_;
     bytes_used_ += size;
     ++count_;
@@ -48,13 +48,13 @@ class burst {
   enum class send_state {
     complete,
     would_block,  ///< the socket buffer is full; unsent packets remain in the burst
-    failed,       ///< unsent packets are dropped
+    failure,      ///< unsent packets are dropped
   };
   struct progress {
     send_state state;
-    std::size_t sent;
+    std::size_t sent_count;
     std::size_t dropped_count;
-    std::size_t calls;
+    std::size_t call_count;
   };
 
   /// Hands the packets to the system: as one datagram that the system segments, or one by one. Clears `offload` if
@@ -68,7 +68,7 @@ class burst {
         return {send_state::would_block, 0, 0, 1};
       }
       if (errno != EIO && errno != EINVAL && errno != EOPNOTSUPP) {
-        return finish(send_state::failed, 0, 1);
+        return finish(send_state::failure, 0, 1);
       }
       offload = false;
     }
@@ -78,26 +78,26 @@ class burst {
  private:
   [[nodiscard]] static bool is_full(int code) noexcept { return code == EAGAIN; }
 
-  progress finish(send_state state, std::size_t sent, std::size_t calls) noexcept {
-    std::size_t const dropped_count = count_ - sent;
+  progress finish(send_state state, std::size_t sent_count, std::size_t call_count) noexcept {
+    std::size_t const dropped_count = count_ - sent_count;
     count_ = 0;
     bytes_used_ = 0;
-    return {state, sent, dropped_count, calls};
+    return {state, sent_count, dropped_count, call_count};
   }
 
   [[nodiscard]] bool send_whole(int fd) noexcept {
     iovec part{bytes_.data(), bytes_used_};
     alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(std::uint16_t))> control{};
-    msghdr m = message(part);
-    m.msg_control = control.data();
-    m.msg_controllen = control.size();
-    cmsghdr* const c = CMSG_FIRSTHDR(&m);
+    msghdr header_of_message = message(part);
+    header_of_message.msg_control = control.data();
+    header_of_message.msg_controllen = control.size();
+    cmsghdr* const c = CMSG_FIRSTHDR(&header_of_message);
     c->cmsg_level = IPPROTO_UDP;
     c->cmsg_type = UDP_SEGMENT;
     c->cmsg_len = CMSG_LEN(sizeof(std::uint16_t));
     auto const segment = static_cast<std::uint16_t>(segment_);
     std::memcpy(CMSG_DATA(c), &segment, sizeof segment);
-    return ::sendmsg(fd, &m, MSG_DONTWAIT) >= 0;
+    return ::sendmsg(fd, &header_of_message, MSG_DONTWAIT) >= 0;
   }
 
   progress send_each(int fd) noexcept {
@@ -108,32 +108,33 @@ class burst {
       parts[i] = {bytes_.data() + at, bytes_used_ - at < segment_ ? bytes_used_ - at : segment_};
       messages[i] = {message(parts[i]), 0};
     }
-    std::size_t sent = 0;
-    std::size_t calls = 0;
-    while (sent < count_) {
-      ++calls;
-      int const n = ::sendmmsg(fd, messages.data() + sent, static_cast<unsigned>(count_ - sent), MSG_DONTWAIT);
+    std::size_t sent_count = 0;
+    std::size_t call_count = 0;
+    while (sent_count < count_) {
+      ++call_count;
+      int const n =
+          ::sendmmsg(fd, messages.data() + sent_count, static_cast<unsigned>(count_ - sent_count), MSG_DONTWAIT);
       if (n > 0) {
-        sent += static_cast<std::size_t>(n);
+        sent_count += static_cast<std::size_t>(n);
       } else if (is_full(errno)) {
-        count_ -= sent;
-        bytes_used_ -= sent * segment_;
-        std::memmove(bytes_.data(), bytes_.data() + sent * segment_, bytes_used_);
-        return {send_state::would_block, sent, 0, calls};
+        count_ -= sent_count;
+        bytes_used_ -= sent_count * segment_;
+        std::memmove(bytes_.data(), bytes_.data() + sent_count * segment_, bytes_used_);
+        return {send_state::would_block, sent_count, 0, call_count};
       } else {
-        return finish(send_state::failed, sent, calls);
+        return finish(send_state::failure, sent_count, call_count);
       }
     }
-    return finish(send_state::complete, sent, calls);
+    return finish(send_state::complete, sent_count, call_count);
   }
 
   [[nodiscard]] msghdr message(iovec& part) noexcept {
-    msghdr m{};
-    m.msg_name = const_cast<sockaddr*>(socket_address_.data());  // the system only reads it
-    m.msg_namelen = socket_address_.size();
-    m.msg_iov = &part;
-    m.msg_iovlen = 1;
-    return m;
+    msghdr header_of_message{};
+    header_of_message.msg_name = const_cast<sockaddr*>(socket_address_.data());  // the system only reads it
+    header_of_message.msg_namelen = socket_address_.size();
+    header_of_message.msg_iov = &part;
+    header_of_message.msg_iovlen = 1;
+    return header_of_message;
   }
 
   endpoint destination_{};

@@ -81,7 +81,7 @@ class in_process_medium {
   TUTTI_DECL void close_group();
 
   /// Number of packets lost here.
-  [[nodiscard]] TUTTI_DECL std::uint64_t lost();
+  [[nodiscard]] TUTTI_DECL std::uint64_t lost_count();
 
   [[nodiscard]] udp::seal const& seal() const noexcept { return options_.seal; }
   [[nodiscard]] std::size_t inbox() const noexcept { return inbox_; }

@@ -34,7 +34,7 @@ TUTTI_DECL void in_process_medium::close_group() {
   has_group_ = false;
 }
 
-TUTTI_DECL std::uint64_t in_process_medium::lost() {
+TUTTI_DECL std::uint64_t in_process_medium::lost_count() {
   monitor_lock const lock(monitor_);
   return lost_count_;
 }
@@ -86,8 +86,8 @@ TUTTI_DECL void in_process_medium::route(address source, address destination, st
 /// Delivers packets between devices, after the sending device has returned.
 TUTTI_DECL void in_process_medium::route_between_devices() {
   for (; !between_devices_.empty(); between_devices_.pop_front()) {
-    device_packet const& c = between_devices_.front();
-    route(c.source, c.packet.at, c.packet.content());
+    device_packet const& entry = between_devices_.front();
+    route(entry.source, entry.packet.at, entry.packet.content());
   }
 }
 
@@ -98,11 +98,11 @@ TUTTI_DECL void in_process_medium::answer(address destination, std::span<std::by
   }
   for (int copies = draw(options_.duplication) ? 2 : 1; copies > 0; --copies) {
     if (is_device(destination)) {
-      device_packet& c = between_devices_.emplace_back();
-      c.source = active_device_;
-      c.packet.at = destination;
-      c.packet.size = static_cast<std::uint16_t>(packet.size());
-      std::ranges::copy(packet, c.packet.bytes.begin());
+      device_packet& entry = between_devices_.emplace_back();
+      entry.source = active_device_;
+      entry.packet.at = destination;
+      entry.packet.size = static_cast<std::uint16_t>(packet.size());
+      std::ranges::copy(packet, entry.packet.bytes.begin());
     } else {
       deliver(active_device_, destination, packet);
     }
@@ -119,23 +119,23 @@ TUTTI_DECL void in_process_medium::deliver(address source, address destination, 
   p->at = source;
   p->size = static_cast<std::uint16_t>(packet.size());
   std::ranges::copy(packet, p->bytes.begin());
-  port_inbox& b = port_inboxes_[destination];
-  if (b.packets.count > 1 && draw(options_.reordering)) {
-    std::swap(*p, b.packets.storage[b.packets.count - 2]);
+  port_inbox& inbox = port_inboxes_[destination];
+  if (inbox.packets.count > 1 && draw(options_.reordering)) {
+    std::swap(*p, inbox.packets.storage[inbox.packets.count - 2]);
   }
-  if (b.packets.count == 1) {
+  if (inbox.packets.count == 1) {
     std::uint64_t const increment = 1;
-    std::ignore = ::write(b.event.get(), &increment, sizeof increment);
+    std::ignore = ::write(inbox.event.get(), &increment, sizeof increment);
   }
 }
 
 TUTTI_DECL void in_process_medium::collect(address destination, datagrams& empty) {
   monitor_lock const lock(monitor_);
-  port_inbox& b = port_inboxes_[destination];
-  if (b.packets.count != 0) {
-    std::swap(b.packets, empty);
+  port_inbox& inbox = port_inboxes_[destination];
+  if (inbox.packets.count != 0) {
+    std::swap(inbox.packets, empty);
     std::uint64_t count = 0;
-    std::ignore = ::read(b.event.get(), &count, sizeof count);
+    std::ignore = ::read(inbox.event.get(), &count, sizeof count);
   }
 }
 

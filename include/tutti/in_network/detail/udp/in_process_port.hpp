@@ -17,7 +17,7 @@ class in_process_port {
   /// @pre 1 <= at <= the ports of the medium, and no other port has this address
   in_process_port(in_process_medium& medium, address at) : medium_(medium), address_(at) {
     outgoing_.storage.resize(burst);
-    received_.storage.resize(medium.inbox());
+    incoming_.storage.resize(medium.inbox());
   }
   in_process_port(in_process_port const&) = delete;
   in_process_port& operator=(in_process_port const&) = delete;
@@ -39,7 +39,7 @@ class in_process_port {
 
   bool flush() {
     if (outgoing_.count != 0) {
-      counters_.sent += outgoing_.count;
+      counters_.sent_packets += outgoing_.count;
       ++counters_.writes;
       medium_.carry(address_, outgoing_);
     }
@@ -48,14 +48,14 @@ class in_process_port {
 
   template <class F>
   std::size_t drain(F&& f) {
-    medium_.collect(address_, received_);
-    std::size_t const n = received_.count;
+    medium_.collect(address_, incoming_);
+    std::size_t const n = incoming_.count;
     for (std::size_t i = 0; i < n; ++i) {
-      f(received_.storage[i].at, received_.storage[i].content(), false);
+      f(incoming_.storage[i].at, incoming_.storage[i].content(), false);
     }
-    received_.count = 0;
+    incoming_.count = 0;
     ++counters_.reads;
-    counters_.received += n;
+    counters_.received_packets += n;
     return n;
   }
 
@@ -65,7 +65,7 @@ class in_process_port {
   in_process_medium& medium_;
   address address_;
   in_process_medium::datagrams outgoing_;
-  in_process_medium::datagrams received_;
+  in_process_medium::datagrams incoming_;
   port_counters counters_;
 };
 

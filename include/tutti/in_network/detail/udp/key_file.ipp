@@ -11,7 +11,7 @@
 namespace tutti::inline v0_1_0::detail::udp {
 
 TUTTI_DECL key read_key(std::string const& path) {
-  standard_numbers const occupied;
+  standard_numbers const reserved_numbers;
   std::ifstream file(path);
   std::string text;
   if (!(file >> text)) {

@@ -26,7 +26,7 @@ inline constexpr unsigned max_workers = 255;
 
 enum class kind : std::uint8_t {
   join = 1,        ///< payload: `terms`; with `flag::of_racks` also a `rack_place`
-  joined = 2,      ///< payload: `terms`, as granted
+  grant = 2,       ///< payload: `terms`, as granted
   leave = 3,       ///< a worker leaves
   end = 4,         ///< worker 0 ends the job for all
   contribute = 5,  ///< payload: elements, or none
@@ -46,12 +46,12 @@ inline constexpr std::uint16_t phase = 1U << 0;          ///< parity of sequence
 inline constexpr std::uint16_t in_rank_order = 1U << 1;  ///< combine in rank order
 /// the sender wants to know that there is a result, not its elements
 inline constexpr std::uint16_t no_data = 1U << 2;
-inline constexpr std::uint16_t tagged = 1U << 3;     ///< a tag follows the payload
-inline constexpr std::uint16_t congested = 1U << 4;  ///< packets from the receiver arrived with ECN marks
-inline constexpr std::uint16_t keyed =
+inline constexpr std::uint16_t tag = 1U << 3;         ///< a tag follows the payload
+inline constexpr std::uint16_t congestion = 1U << 4;  ///< packets from the receiver arrived with ECN marks
+inline constexpr std::uint16_t key =
     1U << 5;  ///< about a block of weights: sequence is its key, fingerprint its version
 inline constexpr std::uint16_t of_racks = 1U << 6;  ///< a join of a rack's member; in answers: workers are racks
-inline constexpr std::uint16_t known = (1U << 7) - 1;
+inline constexpr std::uint16_t mask = (1U << 7) - 1;
 }  // namespace flag
 
 struct header {
@@ -79,13 +79,13 @@ struct packet {
 };
 
 template <std::unsigned_integral T>
-constexpr void put(std::byte* target, T value) noexcept {
+constexpr void write_integer(std::byte* target, T value) noexcept {
   for (std::size_t i = 0; i < sizeof(T); ++i) {
     target[i] = static_cast<std::byte>(value >> (8 * i));
   }
 }
 template <std::unsigned_integral T>
-[[nodiscard]] constexpr T get(std::byte const* source) noexcept {
+[[nodiscard]] constexpr T read_integer(std::byte const* source) noexcept {
   T value = 0;
   for (std::size_t i = 0; i < sizeof(T); ++i) {
     value = static_cast<T>(value | static_cast<T>(static_cast<T>(source[i]) << (8 * i)));
@@ -96,14 +96,14 @@ template <std::unsigned_integral T>
 constexpr void write(header const& h, std::byte* target) noexcept {
   target[0] = static_cast<std::byte>(protocol_version << 4 | static_cast<unsigned>(h.kind));
   target[1] = static_cast<std::byte>(h.operation);
-  put(target + 2, h.job);
-  put(target + 6, h.sequence);
-  put(target + 10, h.fingerprint);
-  put(target + 14, h.slot);
-  put(target + 16, h.length);
-  put(target + 18, h.worker);
-  put(target + 19, h.workers);
-  put(target + 20, h.flags);
+  write_integer(target + 2, h.job);
+  write_integer(target + 6, h.sequence);
+  write_integer(target + 10, h.fingerprint);
+  write_integer(target + 14, h.slot);
+  write_integer(target + 16, h.length);
+  write_integer(target + 18, h.worker);
+  write_integer(target + 19, h.workers);
+  write_integer(target + 20, h.flags);
 }
 
 /// Bytes of a bitmap of workers.
@@ -125,16 +125,16 @@ constexpr void write(header const& h, std::byte* target) noexcept {
 /// True if a packet of this kind may have a payload of this length.
 [[nodiscard]] constexpr bool fits(header const& h) noexcept {
   if (has_terms(h)) {
-    return !h.has(flag::keyed) && h.length == block_bytes + update_terms_bytes;
+    return !h.has(flag::key) && h.length == block_bytes + update_terms_bytes;
   }
-  if (h.has(flag::keyed) && h.kind != kind::query && h.kind != kind::refuse) {
+  if (h.has(flag::key) && h.kind != kind::query && h.kind != kind::refuse) {
     bool const is_all = h.length == block_bytes;
     return (h.kind == kind::supply && is_all) || (h.kind == kind::result && (is_all || h.length == 0));
   }
   switch (h.kind) {
     case kind::join:
       return h.length == terms_bytes + (h.has(flag::of_racks) ? rack_place_bytes : 0);
-    case kind::joined:
+    case kind::grant:
       return h.length == terms_bytes;
     case kind::leave:
     case kind::end:
@@ -162,20 +162,20 @@ constexpr void write(header const& h, std::byte* target) noexcept {
     return false;
   }
   std::byte const* const at = bytes.data();
-  auto const first = get<std::uint8_t>(at);
+  auto const first = read_integer<std::uint8_t>(at);
   header& h = target.head;
   h.kind = static_cast<kind>(first & 15U);
   h.operation = static_cast<network_operation>(at[1]);
-  h.job = get<std::uint32_t>(at + 2);
-  h.sequence = get<std::uint32_t>(at + 6);
-  h.fingerprint = get<std::uint32_t>(at + 10);
-  h.slot = get<std::uint16_t>(at + 14);
-  h.length = get<std::uint16_t>(at + 16);
-  h.worker = get<std::uint8_t>(at + 18);
-  h.workers = get<std::uint8_t>(at + 19);
-  h.flags = get<std::uint16_t>(at + 20);
-  std::size_t const tag = h.has(flag::tagged) ? tag_bytes : 0;
-  if (first >> 4 != protocol_version || (h.flags & ~flag::known) != 0 || h.worker >= h.workers || !fits(h) ||
+  h.job = read_integer<std::uint32_t>(at + 2);
+  h.sequence = read_integer<std::uint32_t>(at + 6);
+  h.fingerprint = read_integer<std::uint32_t>(at + 10);
+  h.slot = read_integer<std::uint16_t>(at + 14);
+  h.length = read_integer<std::uint16_t>(at + 16);
+  h.worker = read_integer<std::uint8_t>(at + 18);
+  h.workers = read_integer<std::uint8_t>(at + 19);
+  h.flags = read_integer<std::uint16_t>(at + 20);
+  std::size_t const tag = h.has(flag::tag) ? tag_bytes : 0;
+  if (first >> 4 != protocol_version || (h.flags & ~flag::mask) != 0 || h.worker >= h.workers || !fits(h) ||
       bytes.size() != header_bytes + h.length + tag) {
     return false;
   }

@@ -37,13 +37,13 @@ concept port = std::equality_comparable<typename P::address> && std::copyable<ty
 
 /// Counters of a port.
 struct port_counters {
-  std::uint64_t sent = 0;      ///< packets
-  std::uint64_t received = 0;  ///< packets
-  std::uint64_t writes = 0;    ///< system calls
+  std::uint64_t sent_packets = 0;      ///< packets
+  std::uint64_t received_packets = 0;  ///< packets
+  std::uint64_t writes = 0;            ///< system calls
   std::uint64_t reads = 0;
-  std::uint64_t no_room = 0;  ///< packets refused because the socket buffer was full
-  std::uint64_t failed = 0;   ///< packets that the system refused to send
-  std::uint64_t lost = 0;     ///< packets lost on purpose, or because the receiver had no room
+  std::uint64_t no_room = 0;   ///< packets refused because the socket buffer was full
+  std::uint64_t failures = 0;  ///< packets that the system refused to send
+  std::uint64_t losses = 0;    ///< packets lost on purpose, or because the receiver had no room
 };
 
 }  // namespace tutti::detail::udp

@@ -13,7 +13,7 @@
 
 namespace tutti::inline v0_1_0::detail::udp {
 
-enum class reading : std::uint8_t { good, malformed, badly_tagged };
+enum class reading : std::uint8_t { good, malformed_packet, invalid_tag };
 
 /// Writes and reads packets, with an authentication tag if there is a key. With a key, only packets with a valid tag
 /// are accepted; without one, only packets without a tag. The tag keeps out senders that do not know the key. It
@@ -30,7 +30,7 @@ class seal {
 
   /// Writes a packet and returns its length. @pre room for `max_packet` bytes; h.length == payload.size()
   std::size_t write(header h, std::span<std::byte const> payload, std::byte* target) const noexcept {
-    h.flags = static_cast<std::uint16_t>((h.flags & ~flag::tagged) | (key_ ? flag::tagged : 0));
+    h.flags = static_cast<std::uint16_t>((h.flags & ~flag::tag) | (key_ ? flag::tag : 0));
     udp::write(h, target);
     std::size_t size = header_bytes;
     if (!payload.empty()) {
@@ -38,7 +38,7 @@ class seal {
       size += payload.size();
     }
     if (key_) {
-      put(target + size, siphash(*key_, {target, size}));
+      write_integer(target + size, siphash(*key_, {target, size}));
       size += tag_bytes;
     }
     return size;
@@ -52,15 +52,15 @@ class seal {
 
   [[nodiscard]] reading read(std::span<std::byte const> bytes, packet& target) const noexcept {
     if (!parse(bytes, target)) {
-      return reading::malformed;
+      return reading::malformed_packet;
     }
-    if (target.head.has(flag::tagged) != key_.has_value()) {
-      return reading::badly_tagged;
+    if (target.head.has(flag::tag) != key_.has_value()) {
+      return reading::invalid_tag;
     }
     if (key_) {
       std::size_t const size = bytes.size() - tag_bytes;
-      if (siphash(*key_, bytes.first(size)) != get<std::uint64_t>(bytes.data() + size)) {
-        return reading::badly_tagged;
+      if (siphash(*key_, bytes.first(size)) != read_integer<std::uint64_t>(bytes.data() + size)) {
+        return reading::invalid_tag;
       }
     }
     return reading::good;

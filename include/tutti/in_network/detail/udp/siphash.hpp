@@ -15,8 +15,8 @@ using key = std::array<std::byte, 16>;
 
 /// SipHash-2-4 (Aumasson and Bernstein, 2012), a keyed hash: 64 bits that nobody can compute without the key.
 [[nodiscard]] constexpr std::uint64_t siphash(key const& k, std::span<std::byte const> message) noexcept {
-  auto const k0 = get<std::uint64_t>(k.data());
-  auto const k1 = get<std::uint64_t>(k.data() + 8);
+  auto const k0 = read_integer<std::uint64_t>(k.data());
+  auto const k1 = read_integer<std::uint64_t>(k.data() + 8);
   std::uint64_t v0 = k0 ^ 0x736f6d6570736575U;
   std::uint64_t v1 = k1 ^ 0x646f72616e646f6dU;
   std::uint64_t v2 = k0 ^ 0x6c7967656e657261U;
@@ -42,7 +42,7 @@ using key = std::array<std::byte, 16>;
   };
   std::size_t at = 0;
   for (; at + 8 <= message.size(); at += 8) {
-    absorb(get<std::uint64_t>(message.data() + at));
+    absorb(read_integer<std::uint64_t>(message.data() + at));
   }
   std::uint64_t last = std::uint64_t{message.size()} << 56;
   for (unsigned i = 0; at < message.size(); ++at, ++i) {

@@ -25,12 +25,12 @@ class udp_port {
   using address = endpoint;
 
   /// @throws error(failure::join) if the address cannot be bound
-  explicit udp_port(net::address const& at, udp_options const& options = {}, seal const& s = {})
+  explicit udp_port(net::address const& at, udp_options const& options = {}, seal const& packet_seal = {})
       : options_(options),
         socket_(udp_socket(at, options)),
         family_(at.family()),
         offload_(options.offload && sends_bursts(socket_.get())),
-        seal_(s),
+        seal_(packet_seal),
         inbox_(options.offload && receive_bursts(socket_.get())),
         bursts_(options.destinations) {}
 
@@ -59,13 +59,13 @@ class udp_port {
 
   /// @pre h.length == payload.size()
   bool send(endpoint const& destination, header const& h, std::span<std::byte const> payload) noexcept {
-    burst* const b = burst_to(destination);
+    burst* const batch = burst_to(destination);
     std::size_t const size = seal_.size(payload.size());
-    if (b == nullptr || (!b->has_room(size) && !flush(*b))) {
+    if (batch == nullptr || (!batch->has_room(size) && !flush(*batch))) {
       ++counters_.no_room;
       return false;
     }
-    b->add(h, payload, seal_);
+    batch->add(h, payload, seal_);
     return true;
   }
 
@@ -85,7 +85,7 @@ class udp_port {
       ++counters_.reads;
       n += inbox_.read(group_.get(), f);
     }
-    counters_.received += n;
+    counters_.received_packets += n;
     return n;
   }
 
@@ -111,14 +111,14 @@ class udp_port {
   }
 
   /// True if the burst is empty afterwards.
-  bool flush(burst& b) noexcept {
-    if (b.empty()) {
+  bool flush(burst& batch) noexcept {
+    if (batch.empty()) {
       return true;
     }
-    auto const p = b.send(socket_.get(), offload_);
-    counters_.sent += p.sent;
-    counters_.failed += p.dropped_count;
-    counters_.writes += p.calls;
+    auto const p = batch.send(socket_.get(), offload_);
+    counters_.sent_packets += p.sent_count;
+    counters_.failures += p.dropped_count;
+    counters_.writes += p.call_count;
     return p.state != burst::send_state::would_block;
   }
 

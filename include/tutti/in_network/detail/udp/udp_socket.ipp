@@ -57,7 +57,7 @@ TUTTI_DECL unsigned interface_number(net::address const& interface_address) {
   auto const interfaces = net::interfaces();
   auto const match = std::ranges::find_if(
       interfaces, [&](net::network_interface const& i) { return i.at.host() == interface_address.host(); });
-  standard_numbers const occupied;
+  standard_numbers const reserved_numbers;
   return match == interfaces.end() ? 0 : ::if_nametoindex(match->name.c_str());
 }
 
@@ -112,8 +112,8 @@ TUTTI_DECL int receive_buffer(int fd) noexcept {
 }
 
 TUTTI_DECL bool receive_bursts(int fd) noexcept {
-  int const enabled = 1;
-  return ::setsockopt(fd, IPPROTO_UDP, UDP_GRO, &enabled, sizeof enabled) == 0;
+  int const enable = 1;
+  return ::setsockopt(fd, IPPROTO_UDP, UDP_GRO, &enable, sizeof enable) == 0;
 }
 
 TUTTI_DECL bool sends_bursts(int fd) noexcept {

@@ -26,10 +26,10 @@ template <class T>
 concept holds_weights =
     aggregates<T> && requires(T& t, std::span<float const> numbers, std::span<float> output, float number) {
       requires std::bool_constant<T::supports(network_operation::update)>::value;
-      { t.hold(numbers) } -> std::same_as<void>;
-      { t.pull(output) } -> std::same_as<void>;
-      { t.push(numbers, number, number) } -> std::same_as<void>;
-      { t.let_go() } -> std::same_as<void>;
+      { t.set_weights(numbers) } -> std::same_as<void>;
+      { t.fetch_weights(output) } -> std::same_as<void>;
+      { t.set_gradients(numbers, number, number) } -> std::same_as<void>;
+      { t.release_weights() } -> std::same_as<void>;
     };
 
 namespace detail {
@@ -78,7 +78,7 @@ class network_server : public strategy {
     expects(bucket == 0 || bucket_ != 0, "network_server: a bucket must be at least a block of ", block * sizeof(float),
             " bytes, not ", bucket);
   }
-  ~network_server() override { collectives_.world().transport().let_go(); }
+  ~network_server() override { collectives_.world().transport().release_weights(); }
 
   /// The number of this rank.
   [[nodiscard]] rank_type rank() const noexcept override { return collectives_.rank(); }
@@ -92,11 +92,11 @@ class network_server : public strategy {
     copy_weights(numbers);
     auto& transport = collectives_.world().transport();
     if (rank() == 0) {
-      transport.hold(weights_);
+      transport.set_weights(weights_);
     }
     synchronise();
     if (rank() != 0) {
-      transport.pull(weights_);
+      transport.fetch_weights(weights_);
     }
     synchronise();  // throws if the world has failed
     is_held_ = true;
@@ -114,7 +114,7 @@ class network_server : public strategy {
     }
     if (!is_held_) {
       copy_weights(weights);
-      collectives_.world().transport().hold(weights_);
+      collectives_.world().transport().set_weights(weights_);
       is_held_ = true;
     }
     std::span<float> const message = step.gradient_buffer();
@@ -125,7 +125,7 @@ class network_server : public strategy {
       pending.wait();
     }
     weights_.swap(next_);
-    collectives_.world().transport().hold(weights_);
+    collectives_.world().transport().set_weights(weights_);
     std::copy_n(weights_.begin(), weights.size(), weights.begin());
     return metrics_scope::all_ranks;
   }
@@ -141,7 +141,7 @@ class network_server : public strategy {
   }
   void push(float rate) {
     requests_.clear();  // requests of a failed step
-    collectives_.world().transport().push(next_, rate, decay_);
+    collectives_.world().transport().set_gradients(next_, rate, decay_);
     std::size_t const length = bucket_ == 0 ? next_.size() : bucket_;
     for (std::size_t at = 0; at < next_.size(); at += length) {
       requests_.push_back(update_.start(std::span(next_).subspan(at, (std::min)(length, next_.size() - at))));

@@ -12,7 +12,7 @@ namespace tutti::inline v0_1_0::detail::verbs {
 /// Registered buffers for pieces of messages, reused. Buffers that have become too small are freed.
 class piece_pool {
  public:
-  [[nodiscard]] registered_memory take(device const& d, std::size_t bytes) {
+  [[nodiscard]] registered_memory take(device const& rdma_device, std::size_t bytes) {
     while (!free_buffers_.empty()) {
       registered_memory last = std::move(free_buffers_.back());
       free_buffers_.pop_back();
@@ -20,10 +20,10 @@ class piece_pool {
         return last;
       }
     }
-    free_buffers_.reserve(++allocated_count_);  // `put` cannot fail
-    return registered_memory(d, bytes);
+    free_buffers_.reserve(++allocated_count_);  // `give_back` cannot fail
+    return registered_memory(rdma_device, bytes);
   }
-  void put(registered_memory m) noexcept { free_buffers_.push_back(std::move(m)); }
+  void give_back(registered_memory m) noexcept { free_buffers_.push_back(std::move(m)); }
 
  private:
   std::vector<registered_memory> free_buffers_;
@@ -32,43 +32,43 @@ class piece_pool {
 
 /// A long message that is being read from the sender's memory: directly to its target if it is only moved, otherwise
 /// through a buffer; in pieces, several under way.
-class pull {
+class remote_reader {
  public:
   static constexpr std::size_t max_reads = 4;
 
   [[nodiscard]] bool is_active() const noexcept { return active_; }
   [[nodiscard]] std::size_t consumed_bytes() const noexcept { return active_ ? consumed_bytes_ : 0; }
 
-  void begin(registrar& r, piece_pool& pool, message_place const& source, receive_request const& w,
+  void begin(registrar& memory_registrar, piece_pool& pool, message_place const& source, receive_request const& request,
              std::size_t usual_piece) {
     remote_address_ = source.address;
     key_ = source.key;
     total_ = source.bytes;
     requested_bytes_ = arrived_bytes_ = consumed_bytes_ = 0;
-    target_ = w.place;
-    piece_ = usual_piece < w.granule ? w.granule : usual_piece / w.granule * w.granule;
+    target_ = request.place;
+    piece_ = usual_piece < request.granule ? request.granule : usual_piece / request.granule * request.granule;
     if (target_ != nullptr) {
-      target_lease_ = r.lease_for(target_, total_, access::local_write);
+      target_lease_ = memory_registrar.lease_for(target_, total_, access::local_write);
     } else {
       std::size_t const pieces = (total_ + piece_ - 1) / piece_;
-      buffer_ = pool.take(r.rdma_device(), (pieces < max_reads ? pieces : max_reads) * piece_);
+      buffer_ = pool.take(memory_registrar.rdma_device(), (pieces < max_reads ? pieces : max_reads) * piece_);
     }
     active_ = true;
   }
 
   /// Posts READs for all pieces that have room.
-  void request(queue_pair& q, std::uint32_t lane) noexcept {
+  void request(queue_pair& queue, std::uint32_t lane) noexcept {
     while (requested_bytes_ < total_ && requested_bytes_ < consumed_bytes_ + max_reads * piece_) {
       std::size_t const n = length(requested_bytes_);
       ibv_sge local_part{reinterpret_cast<std::uintptr_t>(target_at(requested_bytes_)), static_cast<std::uint32_t>(n),
                          target_ != nullptr ? target_lease_->local_key() : buffer_.key()};
-      ibv_send_wr w{};
-      w.opcode = IBV_WR_RDMA_READ;
-      w.sg_list = &local_part;
-      w.num_sge = 1;
-      w.wr.rdma.remote_addr = remote_address_ + requested_bytes_;
-      w.wr.rdma.rkey = key_;
-      if (!q.post(w, work::read, lane)) {
+      ibv_send_wr work_request{};
+      work_request.opcode = IBV_WR_RDMA_READ;
+      work_request.sg_list = &local_part;
+      work_request.num_sge = 1;
+      work_request.wr.rdma.remote_addr = remote_address_ + requested_bytes_;
+      work_request.wr.rdma.rkey = key_;
+      if (!queue.post(work_request, work::read, lane)) {
         return;
       }
       requested_bytes_ += n;
@@ -93,7 +93,7 @@ class pull {
     if (active_) {
       target_lease_.reset();
       if (target_ == nullptr) {
-        pool.put(std::move(buffer_));
+        pool.give_back(std::move(buffer_));
       }
       active_ = false;
     }

@@ -7,7 +7,7 @@
 namespace tutti::inline v0_1_0::detail::tcp {
 
 /// Wait states: the queries and replies of both ends of a connection about which rank waits for which.
-class standing {
+class wait_table {
  public:
   void receive(frame const& header) noexcept {
     if (header.kind == frame_kind::wait_query) {

@@ -2,7 +2,7 @@
 // test: plain may_skip (what it needs is in a guest)
 //
 // Queue pairs: when they are made and freed, and the errors if one cannot be made.
-// `verbs_edges -- 1000` opens 1000 worlds.
+// `verbs_connections -- 1000` opens 1000 worlds.
 #include <support/process_ranks.hpp>
 #include <support/rdma_device.hpp>
 #include <support/traffic.hpp>

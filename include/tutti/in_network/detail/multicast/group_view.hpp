@@ -32,7 +32,7 @@ struct group_view {
   rank_type me;
   std::vector<address> addresses;  ///< in rank order
   address group;
-  udp_multicast_counters counted{};
+  udp_multicast_counters counters{};
 
   /// Number of packets after which a rank reports: rarely if there are many ranks, but often enough to keep the
   /// window open.

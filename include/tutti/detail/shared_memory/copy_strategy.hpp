@@ -20,7 +20,7 @@ namespace tutti::inline v0_1_0::detail::inline shared_memory {
 /// choice has held.
 ///
 /// The caller measures times.
-class copy_account {
+class copy_strategy {
  public:
   enum class path { through_caches, past_caches };
 
@@ -33,7 +33,7 @@ class copy_account {
   static constexpr int convincing = 4;
 
   /// @param ring_bytes bytes after which the same memory is written again
-  explicit copy_account(std::size_t ring_bytes) noexcept : ring_bytes_(static_cast<std::int64_t>(ring_bytes)) {}
+  explicit copy_strategy(std::size_t ring_bytes) noexcept : ring_bytes_(static_cast<std::int64_t>(ring_bytes)) {}
 
   struct decision {
     path choice;

@@ -13,19 +13,19 @@ namespace tutti::inline v0_1_0::detail::fpga_nic {
 
 /// One rank's copy of the weights, and the gradients of updates. Both are the user's memory; weights are not modified
 /// while an update is under way.
-class own_weights {
+class local_weights {
  public:
   /// Declares the weights of all ranks. @pre whole blocks
-  void hold(std::span<std::byte const> weights) noexcept {
+  void set_weights(std::span<std::byte const> weights) noexcept {
     weights_ = weights;
     ++version_;
   }
   /// Sets the memory that updates take gradients from. @pre as many bytes as there are weights
-  void push(std::span<std::byte const> gradients, float rate, float decay) noexcept {
+  void set_gradients(std::span<std::byte const> gradients, float rate, float decay) noexcept {
     gradients_ = gradients;
     terms_ = {0, version_, std::bit_cast<std::uint32_t>(rate), std::bit_cast<std::uint32_t>(decay)};
   }
-  void let_go() noexcept { weights_ = gradients_ = {}; }
+  void release() noexcept { weights_ = gradients_ = {}; }
 
   [[nodiscard]] std::size_t blocks() const noexcept { return weights_.size() / block_bytes; }
   [[nodiscard]] std::uint32_t version() const noexcept { return version_; }
@@ -35,13 +35,13 @@ class own_weights {
   }
 
   /// True if these are gradients of whole blocks.
-  [[nodiscard]] bool are_pushed(std::span<std::byte const> gradients) const noexcept {
+  [[nodiscard]] bool are_gradients(std::span<std::byte const> gradients) const noexcept {
     std::less_equal<> const not_after{};
     return not_after(gradients_.data(), gradients.data()) &&
            not_after(gradients.data() + gradients.size(), gradients_.data() + gradients_.size()) &&
            offset(gradients.data()) % block_bytes == 0 && gradients.size() % block_bytes == 0;
   }
-  /// The terms of an update with these gradients. @pre are_pushed
+  /// The terms of an update with these gradients. @pre are_gradients
   [[nodiscard]] update_terms terms_of(std::byte const* gradients) const noexcept {
     update_terms t = terms_;
     t.key = static_cast<std::uint32_t>(offset(gradients) / block_bytes);

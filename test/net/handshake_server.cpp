@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address starved
-#define BOOST_TEST_MODULE net_greeter
-#include <tutti/detail/net/greeter.hpp>
+#define BOOST_TEST_MODULE net_handshake_server
+#include <tutti/detail/net/handshake_server.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -34,7 +34,7 @@ struct visitor {
   std::vector<std::string> refusals;
 
   [[nodiscard]] static pending begin(descriptor s) { return {std::move(s)}; }
-  [[nodiscard]] static net::heard hear(pending& p) {
+  [[nodiscard]] static net::handshake_state hear(pending& p) {
     char buffer[64];
     auto const m = tutti::detail::read_some(p.fd(), std::as_writable_bytes(std::span(buffer)));
     p.text.append(buffer, m.bytes);
@@ -51,7 +51,7 @@ struct visitor {
 
 struct place {
   descriptor listener = net::listen(net::resolve("127.0.0.1", 0).front());
-  net::greeter<pending> greeter;
+  net::handshake_server<pending> handshake_server;
   visitor results;
 
   /// Opens a connection that waits at the listener, with a text already sent.
@@ -59,18 +59,18 @@ struct place {
     descriptor s = net::connect(net::local_address(listener.get()), tutti::steady_now() + 5s);
     BOOST_REQUIRE(s);
     tutti::detail::write_some(s.get(), tutti::detail::bytes_of(text));
-    while (net::unacknowledged(s.get()) != 0) {
+    while (net::unacknowledged_bytes(s.get()) != 0) {
       std::this_thread::yield();
     }
     return s;
   }
-  void accept() { greeter.accept_some(listener.get(), results); }
+  void accept() { handshake_server.accept_some(listener.get(), results); }
   /// Waits for a pending connection, and reads all that are ready.
   void hear() {
     std::vector<pollfd> set;
-    greeter.append_to(set);
+    handshake_server.append_to(set);
     tutti::detail::poll_until(set, tutti::steady_now() + 5s);
-    greeter.hear_ready(set, 0, results);
+    handshake_server.hear_ready(set, 0, results);
   }
 };
 
@@ -91,16 +91,16 @@ BOOST_AUTO_TEST_CASE(each_is_heard_until_it_has_greeted_or_is_turned_away) {
   tutti::detail::write_some(slow.get(), tutti::detail::bytes_of("\n"));
   p.hear();
   BOOST_TEST(p.results.arrivals.back() == "b\n");
-  BOOST_TEST(p.greeter.empty());
+  BOOST_TEST(p.handshake_server.empty());
 }
 
 BOOST_AUTO_TEST_CASE(the_oldest_makes_room) {
   place p;
   std::vector<descriptor> crowd;
-  for (std::size_t i = 0; i != net::greeter<pending>::most_pending + 3; ++i) {
+  for (std::size_t i = 0; i != net::handshake_server<pending>::max_pending + 3; ++i) {
     crowd.push_back(p.connect(std::to_string(i)));
   }
-  p.accept();  // fills the greeter
+  p.accept();  // fills the server
   BOOST_TEST(p.results.refusals.empty());
   descriptor const member = p.connect("a\n");
   p.accept();
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(the_oldest_makes_room) {
   BOOST_TEST(p.results.refusals.front() == "0: it made room for a newer connection");
 }
 
-/// Pending connections make room when descriptors run out; if there is none to close, the greeter reports the errno.
+/// Pending connections make room when descriptors run out; if there is none to close, the server reports the errno.
 BOOST_AUTO_TEST_CASE(want_of_descriptors_turns_pending_ones_away) {
   place p;
   descriptor const silent = p.connect("b");
@@ -128,8 +128,8 @@ BOOST_AUTO_TEST_CASE(want_of_descriptors_turns_pending_ones_away) {
   p.accept();
   descriptor const replacement = descriptor([] { return ::dup(0); });  // takes the place of the member's
   BOOST_TEST(replacement.get() >= 0);
-  bool const more = p.greeter.accept_one(p.listener.get(), p.results);
-  int const resource_error = p.greeter.starved();
+  bool const more = p.handshake_server.accept_one(p.listener.get(), p.results);
+  int const resource_error = p.handshake_server.resource_error();
   ::setrlimit(RLIMIT_NOFILE, &usual_limit);
   BOOST_TEST(p.results.arrivals == std::vector<std::string>{"a\n"}, boost::test_tools::per_element());
   BOOST_TEST(p.results.refusals == std::vector<std::string>{"b: it made room for a newer connection"},
@@ -137,5 +137,5 @@ BOOST_AUTO_TEST_CASE(want_of_descriptors_turns_pending_ones_away) {
   BOOST_TEST(!more);
   BOOST_TEST(resource_error == EMFILE);
   p.accept();
-  BOOST_TEST(p.greeter.starved() == 0);
+  BOOST_TEST(p.handshake_server.resource_error() == 0);
 }

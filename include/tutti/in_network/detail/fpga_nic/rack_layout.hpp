@@ -13,11 +13,11 @@ namespace tutti::inline v0_1_0::detail::fpga_nic {
 /// Memory layout of contributions that wait to be added in order, rack by rack. In a rack of at most
 /// `max_workers_in_order` members each member has a block; in a larger rack, which adds in order of arrival, all
 /// members share one.
-class rack_places {
+class rack_layout {
  public:
-  rack_places() = default;
+  rack_layout() = default;
   /// @param racks by member, below `max_racks`; empty: no racks
-  explicit rack_places(std::vector<std::uint8_t> const& racks) {
+  explicit rack_layout(std::vector<std::uint8_t> const& racks) {
     std::vector<std::uint8_t> first_block(max_racks, unset);
     for (std::uint8_t const rack : racks) {
       bool const shares = std::ranges::count(racks, rack) > std::ptrdiff_t{max_workers_in_order};
@@ -36,7 +36,7 @@ class rack_places {
   /// True if the block is shared by all members of the rack.
   [[nodiscard]] bool shares(std::uint8_t member) const noexcept { return members_[member].shares; }
 
-  friend bool operator==(rack_places const&, rack_places const&) = default;
+  friend bool operator==(rack_layout const&, rack_layout const&) = default;
 
  private:
   static constexpr std::uint8_t unset = UINT8_MAX;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/detail/core/mismatch.hpp>
-#include <tutti/detail/tcp/agreement.hpp>
+#include <tutti/detail/tcp/call_checker.hpp>
 
 #include <string>
 
@@ -13,12 +13,13 @@ namespace tutti::inline v0_1_0::detail::tcp {
 }
 
 /// Reports that the peer is in another call.
-TUTTI_DECL void agreement::throw_mismatch(frame const& header, flow s, call const& own_call) const {
+TUTTI_DECL void call_checker::throw_mismatch(frame const& header, flow s, call const& own_call) const {
   throw calls_differ(me_, call_text(own_call, s.number), peer_, call_text(header.sender_call, header.number));
 }
 
 /// Reports a message of another call, or of another size.
-TUTTI_DECL void agreement::throw_mismatch(frame const& header, flow s, call const& own_call, std::size_t bytes) const {
+TUTTI_DECL void call_checker::throw_mismatch(frame const& header, flow s, call const& own_call,
+                                             std::size_t bytes) const {
   if (header.number == s.number && header.sender_call.fingerprint() == own_call.fingerprint()) {
     throw calls_differ(me_, call_text(own_call, s.number) + ", with a message of " + std::to_string(bytes) + " bytes",
                        peer_,

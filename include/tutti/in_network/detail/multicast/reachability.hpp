@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/extend/message.hpp>
-#include <tutti/in_network/detail/multicast/circle.hpp>
+#include <tutti/in_network/detail/multicast/group_view.hpp>
 
 #include <algorithm>
 #include <cstdint>

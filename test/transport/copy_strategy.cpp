@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address (one thread)
-#include <tutti/detail/shared_memory/copy_account.hpp>
+#include <tutti/detail/shared_memory/copy_strategy.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -12,8 +12,8 @@
 namespace {
 
 using tutti::duration;
-using tutti::detail::copy_account;
-using path = copy_account::path;
+using tutti::detail::copy_strategy;
+using path = copy_strategy::path;
 
 /// Sizes of a ring and of the copies to it, as transports use them.
 struct shape {
@@ -86,7 +86,7 @@ class sender {
 
  private:
   shape shape_;
-  copy_account account_;
+  copy_strategy account_;
   unsigned copies_ = 0;
   duration took_{};
 };
@@ -192,7 +192,7 @@ BOOST_AUTO_TEST_CASE(returns_soon) {
     static_cast<void>(a.copies_until(path::past_caches, a_cache_each));
     BOOST_TEST(a.copies_until(path::through_caches, one_cache) <= 80U);
     static_cast<void>(a.past_caches(separate_caches, run));
-    BOOST_TEST(a.copies_until(path::through_caches, shared_cache) <= 2 * copy_account::trial_interval);
+    BOOST_TEST(a.copies_until(path::through_caches, shared_cache) <= 2 * copy_strategy::trial_interval);
   }
 }
 
@@ -215,7 +215,7 @@ BOOST_AUTO_TEST_CASE(flips_cost_little) {
     for (unsigned flip = 0; flip < flips; ++flip) {
       static_cast<void>(a.past_caches(flip % 2 == 0 ? shared_cache : separate_caches, stay));
     }
-    std::int64_t const laps_wrong = std::max(2 * s.lap(), 5 * copy_account::timing_interval);
+    std::int64_t const laps_wrong = std::max(2 * s.lap(), 5 * copy_strategy::timing_interval);
     std::int64_t const best = stay * (1600 + 2000) * flips / 2;
     std::int64_t const found_out = laps_wrong * (25'000 - 2000) * flips / 2;
     // Trials, and a return that takes up to two of them.
@@ -226,7 +226,7 @@ BOOST_AUTO_TEST_CASE(flips_cost_little) {
 
 /// Reading the clock must cost little against a short copy.
 BOOST_AUTO_TEST_CASE(few_copies_are_timed) {
-  copy_account account(usual.ring);
+  copy_strategy account(usual.ring);
   unsigned timings = 0;
   for (unsigned k = 0; k < run; ++k) {
     timings += account.next().is_timed ? 1U : 0U;

@@ -19,9 +19,9 @@ namespace tutti::inline v0_1_0::detail::tcp {
 
 /// Returns the listening address that the options name, else that of the rendezvous.
 template <locates_hosts M>
-[[nodiscard]] address own_address(M const& meet, tcp_options const& o) {
-  if (!o.network_interface.empty()) {
-    return listening_address(o.network_interface);
+[[nodiscard]] address own_address(M const& meet, tcp_options const& options) {
+  if (!options.network_interface.empty()) {
+    return listening_address(options.network_interface);
   }
   if constexpr (on_one_host<M>) {
     return listening_address(loopback_host());
@@ -38,7 +38,7 @@ struct endpoint_info {
   std::string node;
 
   /// Returns the endpoint of this rank. The world of rank 0 counts.
-  [[nodiscard]] static endpoint_info local(address const& listening, tcp_options const& o);
+  [[nodiscard]] static endpoint_info local(address const& listening, tcp_options const& options);
 
   [[nodiscard]] std::string text() const;
   /// @throws error (failure::join)
@@ -60,5 +60,5 @@ struct directions {
 }  // namespace tutti::detail::tcp
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/tcp/address.ipp>
+#include <tutti/detail/tcp/endpoint_info.ipp>
 #endif

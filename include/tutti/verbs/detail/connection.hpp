@@ -2,8 +2,8 @@
 #pragma once
 
 #include <tutti/detail/core/mismatch.hpp>
-#include <tutti/verbs/detail/edge_note.hpp>
-#include <tutti/verbs/detail/lane_ends.hpp>
+#include <tutti/verbs/detail/connection_note.hpp>
+#include <tutti/verbs/detail/lane_state.hpp>
 #include <tutti/verbs/detail/peer_calls.hpp>
 
 #include <algorithm>
@@ -26,30 +26,33 @@ namespace tutti::inline v0_1_0::detail::verbs {
 ///                lease ends    <----- credits ---- `release` of the last piece
 ///    loan:       head + place + return place ----> READ, combine
 ///                return buffer <-- WRITE with immediate (lane, credits) --- `give_back`
-class edge {
+class connection {
  public:
   /// Work requests that can complete between two polls.
   static constexpr std::uint64_t max_completions = receive_count + queue_pair::depth;
 
   /// @param memory made by `allocate_memory`
-  edge(registrar& r, completions const& c, rank_type self, rank_type peer, registered_memory memory)
-      : registrar_(&r),
+  connection(registrar& memory_registrar, completions const& completion_queue, rank_type self, rank_type peer,
+             registered_memory memory)
+      : registrar_(&memory_registrar),
         self_(self),
         peer_(peer),
         memory_(std::move(memory)),
-        queue_(r.rdma_device(), c, peer),
+        queue_(memory_registrar.rdma_device(), completion_queue, peer),
         calls_(memory_.begin() + receive_bytes + send_bytes, memory_.key()) {
     for (std::uint32_t slot = 0; slot < receive_count; ++slot) {
       receive(slot);
     }
   }
-  [[nodiscard]] static registered_memory allocate_memory(device const& d) { return {d, memory_bytes}; }
+  [[nodiscard]] static registered_memory allocate_memory(device const& rdma_device) {
+    return {rdma_device, memory_bytes};
+  }
 
   // --- connecting, by notes over the control socket
 
-  [[nodiscard]] edge_note note() const noexcept {
+  [[nodiscard]] connection_note note() const noexcept {
     return {.queue_pair = queue_.number(),
-            .sent = queue_.sent_count(),
+            .sent_count = queue_.sent_count(),
             .ready = static_cast<std::uint16_t>(is_connected_),
             .left = static_cast<std::uint16_t>(leaving_)};
   }
@@ -58,18 +61,18 @@ class edge {
   void mark_note_sent() noexcept { note_pending_ = false; }
   /// Handles a note of the peer; the first one connects the queue pair.
   /// @throws error(failure::join) that names both ends
-  void receive_note(edge_note const& n, endpoint_info const& own_info, endpoint_info const& peer_info,
-                    verbs_options const& o) {
+  void receive_note(connection_note const& n, endpoint_info const& local_info, endpoint_info const& peer_info,
+                    verbs_options const& options) {
     if (!is_connected_ && n.left == 0) {
-      queue_.connect(registrar_->rdma_device(), own_info, peer_info, n.queue_pair, o);
+      queue_.connect(registrar_->rdma_device(), local_info, peer_info, n.queue_pair, options);
       calls_.set_source(peer_info);
-      max_message_ = (std::min)(own_info.max_message, peer_info.max_message);
-      piece_ = std::min<std::size_t>(o.piece, max_message_);
+      max_message_ = (std::min)(local_info.max_message, peer_info.max_message);
+      piece_ = std::min<std::size_t>(options.piece, max_message_);
       is_connected_ = note_pending_ = true;
     }
     ready_ = ready_ || (is_connected_ && n.ready != 0);
     peer_left_ = n.left != 0;
-    expected_count_ = n.sent;
+    expected_count_ = n.sent_count;
   }
   /// Announces that this rank sends nothing more.
   void leave() noexcept { leaving_ = note_pending_ = true; }
@@ -91,7 +94,7 @@ class edge {
   /// True if the lane has a credit for a message.
   [[nodiscard]] bool has_room(std::uint32_t lane) const noexcept { return outgoing_[lane].has_room(); }
   [[nodiscard]] send_result send(flow s, std::uint32_t check, std::span<std::byte const> bytes) {
-    outgoing& o = outgoing_[s.lane];
+    outgoing& output = outgoing_[s.lane];
     message_head h{.kind = head_kind::message, .lane = static_cast<std::uint8_t>(s.lane)};
     h.check = check;
     if (!has_room(s.lane)) {
@@ -101,7 +104,7 @@ class edge {
       if (!post(h, bytes)) {
         return {};
       }
-      ++o.number;
+      ++output.number;
       return {true, bytes.size(), 0};
     }
     h.kind = head_kind::long_message;
@@ -134,88 +137,91 @@ class edge {
   }
   /// Writes a result to the place that the peer lent. @pre has_loan(s, bytes.size())
   [[nodiscard]] send_result give_back(flow s, std::span<std::byte const> bytes) {
-    outgoing& o = outgoing_[s.lane];
+    outgoing& output = outgoing_[s.lane];
     incoming& incoming_lane = incoming_[s.lane];
     if (!has_room(s.lane)) {
       return {};
     }
-    lease& memory = o.leases[o.number % slot_count];
+    lease& memory = output.leases[output.number % slot_count];
     memory = registrar_->lease_for(bytes.data(), bytes.size(), access::local_read);
     ibv_sge part{reinterpret_cast<std::uintptr_t>(bytes.data()), static_cast<std::uint32_t>(bytes.size()),
                  memory->local_key()};
-    return_note const note{s.lane, static_cast<std::uint16_t>(incoming_lane.released)};
-    ibv_send_wr w{};
-    w.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
-    w.imm_data = htonl(note.pack());
-    w.sg_list = &part;
-    w.num_sge = 1;
-    w.wr.rdma.remote_addr = incoming_lane.peer_loan.at.address;
-    w.wr.rdma.rkey = incoming_lane.peer_loan.at.key;
-    if (!queue_.post(w, work::send, s.lane)) {
+    return_note const note{s.lane, static_cast<std::uint16_t>(incoming_lane.released_count)};
+    ibv_send_wr work_request{};
+    work_request.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
+    work_request.imm_data = htonl(note.pack());
+    work_request.sg_list = &part;
+    work_request.num_sge = 1;
+    work_request.wr.rdma.remote_addr = incoming_lane.peer_loan.at.address;
+    work_request.wr.rdma.rkey = incoming_lane.peer_loan.at.key;
+    if (!queue_.post(work_request, work::send, s.lane)) {
       memory.reset();
       return {};
     }
-    incoming_lane.returned_credits = incoming_lane.released;
+    incoming_lane.returned_credits = incoming_lane.released_count;
     incoming_lane.peer_loan = {};
-    o.last_long = ++o.number;
-    return {true, bytes.size(), o.number};
+    output.last_long = ++output.number;
+    return {true, bytes.size(), output.number};
   }
-  [[nodiscard]] bool is_released(std::uint32_t lane, ticket k) const noexcept { return outgoing_[lane].released >= k; }
+  [[nodiscard]] bool is_released(std::uint32_t lane, ticket release_ticket) const noexcept {
+    return outgoing_[lane].released_count >= release_ticket;
+  }
   /// True if the peer has yet to read a message of this rank, or to return a loan.
   [[nodiscard]] bool is_in_use() const noexcept {
-    return std::any_of(outgoing_, outgoing_ + lane_count, [](outgoing const& o) { return o.is_in_use(); });
+    return std::any_of(outgoing_, outgoing_ + lane_count, [](outgoing const& output) { return output.is_in_use(); });
   }
 
   [[nodiscard]] bool has_message(std::uint32_t lane) const noexcept { return incoming_[lane].count != 0; }
   /// @pre has_message
   /// @throws error(failure::mismatch) that shows both calls
-  [[nodiscard]] chunk view(flow s, receive_request const& w, std::uint32_t check, call const& own_call,
+  [[nodiscard]] chunk view(flow s, receive_request const& request, std::uint32_t check, call const& local_call,
                            piece_pool& pool) {
-    incoming& i = incoming_[s.lane];
-    arrival const& a = i.oldest();
-    if (a.is_result) {
+    incoming& input = incoming_[s.lane];
+    arrival const& message = input.oldest();
+    if (message.is_result) {
       return_buffer const& r = outgoing_[s.lane].expected_result;
-      return r.check == check && r.bytes <= w.bytes ? chunk{r.place, r.bytes}
-                                                    : report_mismatch(s, w, r.check, r.bytes, check, own_call);
+      return r.check == check && r.bytes <= request.bytes
+                 ? chunk{r.place, r.bytes}
+                 : report_mismatch(s, request, r.check, r.bytes, check, local_call);
     }
-    auto const h = read_at<message_head>(head_at(a.slot));
-    message_place const place =
-        h.kind == head_kind::message ? message_place{a.bytes, 0, 0} : read_at<message_place>(body_at(a.slot));
-    if (h.check != check || place.bytes - i.reader.consumed_bytes() > w.bytes) [[unlikely]] {
-      return report_mismatch(s, w, h.check, place.bytes, check, own_call);
+    auto const h = read_at<message_head>(head_at(message.slot));
+    message_place const place = h.kind == head_kind::message ? message_place{message.bytes, 0, 0}
+                                                             : read_at<message_place>(body_at(message.slot));
+    if (h.check != check || place.bytes - input.reader.consumed_bytes() > request.bytes) [[unlikely]] {
+      return report_mismatch(s, request, h.check, place.bytes, check, local_call);
     }
     if (h.kind == head_kind::message) {
-      return {body_at(a.slot), a.bytes};
+      return {body_at(message.slot), message.bytes};
     }
-    if (!i.reader.is_active()) {
-      i.reader.begin(*registrar_, pool, place, w, piece_);
+    if (!input.reader.is_active()) {
+      input.reader.begin(*registrar_, pool, place, request, piece_);
       if (h.kind == head_kind::lent_message) {
-        i.peer_loan = {read_at<return_place>(body_at(a.slot) + sizeof place), place.bytes, s.number};
+        input.peer_loan = {read_at<return_place>(body_at(message.slot) + sizeof place), place.bytes, s.number};
       }
     }
-    i.reader.request(queue_, s.lane);
-    return i.reader.next();
+    input.reader.request(queue_, s.lane);
+    return input.reader.next();
   }
   void release(std::uint32_t lane, piece_pool& pool) noexcept {
-    incoming& i = incoming_[lane];
-    if (i.count == 0) {
+    incoming& input = incoming_[lane];
+    if (input.count == 0) {
       return;
     }
-    bool const was_rendezvous = i.reader.is_active();
-    if (was_rendezvous && !i.reader.release(pool)) {
-      i.reader.request(queue_, lane);
+    bool const was_rendezvous = input.reader.is_active();
+    if (was_rendezvous && !input.reader.release(pool)) {
+      input.reader.request(queue_, lane);
       return;
     }
-    arrival const& a = i.oldest();
-    bool const is_result = a.is_result;
+    arrival const& message = input.oldest();
+    bool const is_result = message.is_result;
     if (is_result) {
       outgoing_[lane].expected_result = {};
     }
-    receive(a.slot);
-    ++i.first;
-    --i.count;
-    ++i.released;
-    if (was_rendezvous || is_result || i.released - i.returned_credits >= slot_count / 2) {
+    receive(message.slot);
+    ++input.first;
+    --input.count;
+    ++input.released_count;
+    if (was_rendezvous || is_result || input.released_count - input.returned_credits >= slot_count / 2) {
       return_credit(lane);
     }
   }
@@ -234,19 +240,20 @@ class edge {
   [[nodiscard]] bool has_pending_credits() const noexcept { return credits_pending_; }
 
   /// Handles the completion of a work request.
-  void complete(work_id const& id, ibv_wc const& c) noexcept {
-    bool const good = c.status == IBV_WC_SUCCESS;
+  void complete(work_id const& id, ibv_wc const& completion) noexcept {
+    bool const good = completion.status == IBV_WC_SUCCESS;
     if (id.kind == work::receive) {
       if (good) {
         ++received_count_;
-        c.opcode == IBV_WC_RECV_RDMA_WITH_IMM ? accept_result(id.number, return_note::unpack(ntohl(c.imm_data)))
-                                              : accept_message(id.number, c.byte_len);
+        completion.opcode == IBV_WC_RECV_RDMA_WITH_IMM
+            ? accept_result(id.number, return_note::unpack(ntohl(completion.imm_data)))
+            : accept_message(id.number, completion.byte_len);
       } else {
-        queue_.fail(c.status);
+        queue_.fail(completion.status);
       }
       return;
     }
-    queue_.complete(id, c.status);
+    queue_.complete(id, completion.status);
     if (id.kind == work::question) {
       calls_.complete(id.lane, good);
     } else if (id.kind == work::read && good) {
@@ -256,11 +263,11 @@ class edge {
 
   /// Ends all registrations of messages and loans. @pre nothing is under way
   void reclaim(piece_pool& pool) noexcept {
-    for (outgoing& o : outgoing_) {
-      o.reclaim();
+    for (outgoing& output : outgoing_) {
+      output.reclaim();
     }
-    for (incoming& i : incoming_) {
-      i.reader.end(pool);
+    for (incoming& input : incoming_) {
+      input.reader.end(pool);
     }
   }
 
@@ -279,8 +286,8 @@ class edge {
 
   /// Sends the place of a long message, and `more` behind it.
   send_result send_place(message_head const& h, std::span<std::byte const> bytes, std::span<std::byte const> more) {
-    outgoing& o = outgoing_[h.lane];
-    lease& memory = o.leases[o.number % slot_count];
+    outgoing& output = outgoing_[h.lane];
+    lease& memory = output.leases[output.number % slot_count];
     memory = registrar_->lease_for(bytes.data(), bytes.size(), access::remote_read);
     message_place const at{bytes.size(), reinterpret_cast<std::uintptr_t>(bytes.data()), memory->remote_key()};
     std::byte body[sizeof at + sizeof(return_place)];
@@ -292,21 +299,21 @@ class edge {
       memory.reset();
       return {};
     }
-    o.last_long = ++o.number;
-    return {true, bytes.size(), o.number};
+    output.last_long = ++output.number;
+    return {true, bytes.size(), output.number};
   }
   /// Sends a head, with the credits of its lane, and a body.
   bool post(message_head h, std::span<std::byte const> bytes) noexcept {
     incoming& back = incoming_[h.lane];
-    h.released = static_cast<std::uint16_t>(back.released);
+    h.released_count = static_cast<std::uint16_t>(back.released_count);
     ibv_sge part[2] = {{reinterpret_cast<std::uintptr_t>(&h), sizeof h, 0},
                        {reinterpret_cast<std::uintptr_t>(bytes.data()), static_cast<std::uint32_t>(bytes.size()), 0}};
-    ibv_send_wr w{};
-    w.opcode = IBV_WR_SEND;
-    w.sg_list = part;
-    w.num_sge = bytes.empty() ? 1 : 2;
+    ibv_send_wr work_request{};
+    work_request.opcode = IBV_WR_SEND;
+    work_request.sg_list = part;
+    work_request.num_sge = bytes.empty() ? 1 : 2;
     if (sizeof h + bytes.size() <= queue_.inline_limit()) {
-      w.send_flags = IBV_SEND_INLINE;
+      work_request.send_flags = IBV_SEND_INLINE;
     } else {
       // The send slot is free: its last message has been released.
       std::byte* const at =
@@ -315,29 +322,29 @@ class edge {
       std::memcpy(at + sizeof h, bytes.data(), bytes.size());  // the body is not empty: a head alone is sent inline
       part[0] = {reinterpret_cast<std::uintptr_t>(at), static_cast<std::uint32_t>(sizeof h + bytes.size()),
                  memory_.key()};
-      w.num_sge = 1;
+      work_request.num_sge = 1;
     }
-    if (!queue_.post(w, work::send, h.lane)) {
+    if (!queue_.post(work_request, work::send, h.lane)) {
       return false;
     }
-    back.returned_credits = back.released;
+    back.returned_credits = back.released_count;
     return true;
   }
   void return_credit(std::uint32_t lane) noexcept {
     incoming_[lane].credit_pending =
-        !is_finished() && !post({.kind = head_kind::released, .lane = static_cast<std::uint8_t>(lane)}, {});
+        !is_finished() && !post({.kind = head_kind::credit, .lane = static_cast<std::uint8_t>(lane)}, {});
     credits_pending_ = credits_pending_ || incoming_[lane].credit_pending;
   }
 
   void accept_message(std::uint32_t slot, std::uint32_t length) noexcept {
     auto const h = read_at<message_head>(head_at(slot));
-    bool const carries = h.kind != head_kind::released;
+    bool const carries = h.kind != head_kind::credit;
     if (length < sizeof h || h.lane >= lane_count || !is_well_formed(h.kind, body_at(slot), length - sizeof h) ||
         (carries && incoming_[h.lane].count == slot_count)) {
       protocol_violated_ = true;
       return;
     }
-    protocol_violated_ = protocol_violated_ || !outgoing_[h.lane].take_released(h.released);
+    protocol_violated_ = protocol_violated_ || !outgoing_[h.lane].take_released(h.released_count);
     if (carries) {
       incoming_[h.lane].add({slot, static_cast<std::uint32_t>(length - sizeof h), false});
     } else {
@@ -353,21 +360,22 @@ class edge {
       protocol_violated_ = true;
       return;
     }
-    protocol_violated_ = protocol_violated_ || !outgoing_[n.lane].take_released(n.released);
+    protocol_violated_ = protocol_violated_ || !outgoing_[n.lane].take_released(n.released_count);
     incoming_[n.lane].add({slot, 0, true});
   }
   /// Reports that an arrived message is not the expected one. Returns an empty chunk until the peer's call is known.
-  chunk report_mismatch(flow s, receive_request const& w, std::uint32_t peer_check, std::size_t bytes,
-                        std::uint32_t check, call const& own_call) {
+  chunk report_mismatch(flow s, receive_request const& request, std::uint32_t peer_check, std::size_t bytes,
+                        std::uint32_t check, call const& local_call) {
     if (s.lane == transfer_lane) {
       throw messages_differ(self_, peer_);
     }
     if (peer_check == check) {
-      throw calls_differ(self_, message({peer_calls::text(own_call, s), ", with a message of ", w.bytes, " bytes"}),
-                         peer_, message({peer_calls::text(own_call, s), ", with one of ", bytes}));
+      throw calls_differ(self_,
+                         message({peer_calls::text(local_call, s), ", with a message of ", request.bytes, " bytes"}),
+                         peer_, message({peer_calls::text(local_call, s), ", with one of ", bytes}));
     }
     if (is_finished() || calls_.has_answer(queue_, s.lane)) {
-      throw calls_differ(self_, peer_calls::text(own_call, s), peer_, calls_.describe(s.lane, peer_check));
+      throw calls_differ(self_, peer_calls::text(local_call, s), peer_, calls_.describe(s.lane, peer_check));
     }
     return {};
   }

@@ -7,7 +7,7 @@
 #include <tutti/extend/rendezvous.hpp>
 #include <tutti/extend/time.hpp>
 #include <tutti/verbs/detail/addresses.hpp>
-#include <tutti/verbs/detail/edge.hpp>
+#include <tutti/verbs/detail/connection.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -23,41 +23,42 @@ namespace tutti::inline v0_1_0::detail::verbs {
 /// The connections of one rank, each made when this rank or the peer first needs it, and their completions. Control
 /// messages use the sockets of tcp's mesh: connection notes, faults, queries and goodbyes. A socket that closes means
 /// that its peer has died. Neighbours in a ring of all ranks connect at the start, so every death is detected.
-class edges {
+class connections {
  public:
-  edges(verbs_options const& o, net::address const& socket, std::string const& host, rank_type rank, rank_type size)
-      : options_(o),
+  connections(verbs_options const& options, net::address const& socket, std::string const& host, rank_type rank,
+              rank_type size)
+      : options_(options),
         rank_(rank),
-        device_(open_device(o, host)),
+        device_(open_device(options, host)),
         registrar_(device_),
         calls_memory_(device_, reinterpret_cast<std::byte const*>(calls_.get()), lane_count * sizeof(call_board),
                       access::remote_read),
         mesh_({}, socket, rank, size),
-        completions_(device_, std::min<std::uint64_t>(size, 4) * edge::max_completions),
-        next_memory_(size > 1 ? edge::allocate_memory(device_) : registered_memory()),
-        edges_(size) {
+        completions_(device_, std::min<std::uint64_t>(size, 4) * connection::max_completions),
+        next_memory_(size > 1 ? connection::allocate_memory(device_) : registered_memory()),
+        connections_(size) {
     mesh_.wake_for(completions_.descriptor_number());
     keep_mappings_from_children();
   }
-  edges(edges const&) = delete;
-  edges& operator=(edges const&) = delete;
-  ~edges() { leave(); }
+  connections(connections const&) = delete;
+  connections& operator=(connections const&) = delete;
+  ~connections() { leave(); }
 
   /// False in a forked child, whose copy must not touch the device.
   [[nodiscard]] bool is_own() const noexcept { return owner_ == fork_guard::generation(); }
 
   /// The endpoint information to publish.
   [[nodiscard]] std::string text() const {
-    endpoint_info c;
-    c.address = device_.address;
-    c.lid = device_.port.lid;
-    c.mtu = static_cast<std::uint32_t>(device_.port.active_mtu);
-    c.max_message = device_.port.max_msg_sz;
-    c.max_reads = static_cast<std::uint32_t>((std::min)(device_.limits.max_qp_rd_atom, 255));
-    c.first_packet = first_packet_;
-    c.calls_address = reinterpret_cast<std::uintptr_t>(calls_.get());
-    c.calls_key = calls_memory_.remote_key();
-    return c.text() + '\n' + tcp::endpoint_info::local(mesh_.listening_address(), {}).text();
+    endpoint_info info;
+    info.address = device_.address;
+    info.lid = device_.port.lid;
+    info.mtu = static_cast<std::uint32_t>(device_.port.active_mtu);
+    info.max_message = device_.port.max_msg_sz;
+    info.max_reads = static_cast<std::uint32_t>((std::min)(device_.limits.max_qp_rd_atom, 255));
+    info.first_packet = first_packet_;
+    info.calls_address = reinterpret_cast<std::uintptr_t>(calls_.get());
+    info.calls_key = calls_memory_.remote_key();
+    return info.text() + '\n' + tcp::endpoint_info::local(mesh_.listening_address(), {}).text();
   }
   /// Connects to the neighbours in the ring of all ranks.
   /// @throws error(failure::join) that names a neighbour which does not answer
@@ -78,7 +79,7 @@ class edges {
   }
 
   [[nodiscard]] rank_type rank() const noexcept { return rank_; }
-  [[nodiscard]] rank_type size() const noexcept { return static_cast<rank_type>(edges_.size()); }
+  [[nodiscard]] rank_type size() const noexcept { return static_cast<rank_type>(connections_.size()); }
   [[nodiscard]] std::size_t count() const noexcept { return peers_.size(); }
   [[nodiscard]] tutti::fault const& fault() const noexcept { return mesh_.fault(); }
   [[nodiscard]] tcp::mesh& mesh() noexcept { return mesh_; }
@@ -88,17 +89,17 @@ class edges {
 
   /// The connection to a peer; null while it is being made.
   /// @throws error(failure::join) if the system refuses resources
-  [[nodiscard]] edge* reach(rank_type peer) {
-    edge* const e = edges_[peer].get();
-    return e != nullptr && e->is_ready() ? e : connect(peer);
+  [[nodiscard]] connection* reach(rank_type peer) {
+    connection* const peer_connection = connections_[peer].get();
+    return peer_connection != nullptr && peer_connection->is_ready() ? peer_connection : connect(peer);
   }
   /// The connection to a peer. @pre `reach` has returned it
-  [[nodiscard]] edge& edge_to(rank_type peer) noexcept { return *edges_[peer]; }
+  [[nodiscard]] connection& connection_to(rank_type peer) noexcept { return *connections_[peer]; }
 
   void begin(flow s, call const& call_info) noexcept {
-    open_flow& c = open_flows_[s.lane];
-    c.check = s.lane == transfer_lane ? s.number : check_of(call_info, s.number);
-    calls_[s.lane].records[c.open_count++ % call_board::record_count].write(call_info, s.number);
+    open_flow& open = open_flows_[s.lane];
+    open.check = s.lane == transfer_lane ? s.number : check_of(call_info, s.number);
+    calls_[s.lane].records[open.open_count++ % call_board::record_count].write(call_info, s.number);
     mesh_.calls[s.lane] = {true, s.number, call_info};
   }
   [[nodiscard]] std::uint32_t current_check(flow s) const noexcept {
@@ -120,11 +121,11 @@ class edges {
     bool const probe_due = steady_now() - last_probe_ >= probe_interval;
     last_probe_ = probe_due ? steady_now() : last_probe_;
     for (std::size_t i = 0; i < peers_.size() && !fault(); ++i) {
-      edge& e = *edges_[peers_[i]];
-      if (e.queue().is_broken() && !e.peer_has_left()) {
+      connection& peer_connection = *connections_[peers_[i]];
+      if (peer_connection.queue().is_broken() && !peer_connection.peer_has_left()) {
         mesh_.lose(peers_[i]);
-      } else if (probe_due && e.is_ready() && !e.peer_has_left()) {
-        e.queue().probe();
+      } else if (probe_due && peer_connection.is_ready() && !peer_connection.peer_has_left()) {
+        peer_connection.queue().probe();
       }
     }
     if (refusal_) {
@@ -157,15 +158,16 @@ class edges {
   /// @throws error that describes the failure, if this rank is the one that found it
   void check_peer(rank_type peer) {
     throw_if_refused();
-    edge const* const e = edges_[peer].get();
-    if (e == nullptr || !e->is_finished() || fault()) [[likely]] {
+    connection const* const peer_connection = connections_[peer].get();
+    if (peer_connection == nullptr || !peer_connection->is_finished() || fault()) [[likely]] {
       return;
     }
     poll_mesh();
-    bool const has_failed = e->queue().is_broken() && !e->peer_has_left() && !mesh_.has_left(peer);
+    bool const has_failed =
+        peer_connection->queue().is_broken() && !peer_connection->peer_has_left() && !mesh_.has_left(peer);
     mesh_.lose(peer);
     if (has_failed && fault() == tutti::fault{failure::peer_lost, peer, rank_}) {
-      throw error(failure::peer_lost, e->queue().failure_text()).set_ranks(rank_, {peer});
+      throw error(failure::peer_lost, peer_connection->queue().failure_text()).set_ranks(rank_, {peer});
     }
   }
 
@@ -192,21 +194,21 @@ class edges {
 
   void take_completions() {
     bool newly_broken = false;
-    completions_.drain([&](ibv_wc const& c) {
-      work_id const id = work_id::unpack(c.wr_id);
-      edge& e = *edges_[id.peer];
-      bool const was_broken = e.queue().is_broken();
-      e.complete(id, c);
-      if (e.has_violated_protocol()) [[unlikely]] {
+    completions_.drain([&](ibv_wc const& completion) {
+      work_id const id = work_id::unpack(completion.wr_id);
+      connection& peer_connection = *connections_[id.peer];
+      bool const was_broken = peer_connection.queue().is_broken();
+      peer_connection.complete(id, completion);
+      if (peer_connection.has_violated_protocol()) [[unlikely]] {
         revoke({failure::protocol, id.peer, rank_});
       }
-      newly_broken = newly_broken || e.queue().is_broken() != was_broken;
-      credits_pending_ = credits_pending_ || e.has_pending_credits();
+      newly_broken = newly_broken || peer_connection.queue().is_broken() != was_broken;
+      credits_pending_ = credits_pending_ || peer_connection.has_pending_credits();
     });
     if (credits_pending_) [[unlikely]] {
       credits_pending_ = false;
       for (rank_type const r : peers_) {
-        credits_pending_ = edges_[r]->return_pending_credits() || credits_pending_;
+        credits_pending_ = connections_[r]->return_pending_credits() || credits_pending_;
       }
     }
     if (newly_broken) [[unlikely]] {
@@ -222,13 +224,13 @@ class edges {
       throw *refusal_;
     }
   }
-  edge* connect(rank_type peer) {
+  connection* connect(rank_type peer) {
     if (fault()) {
       return nullptr;
     }
     tcp::connection const* const c = mesh_.reach(peer);
     try {
-      if (c != nullptr && !edges_[peer]) {
+      if (c != nullptr && !connections_[peer]) {
         make(peer);
       }
     } catch (error& e) {
@@ -237,8 +239,8 @@ class edges {
     }
     poll_mesh();
     throw_if_refused();
-    if (c != nullptr && edges_[peer]->is_ready()) {
-      return edges_[peer].get();
+    if (c != nullptr && connections_[peer]->is_ready()) {
+      return connections_[peer].get();
     }
     if (c != nullptr && mesh_.has_left(peer)) {
       mesh_.lose(peer);
@@ -246,11 +248,12 @@ class edges {
     return nullptr;
   }
   void make(rank_type peer) {
-    completions_.reserve(device_, (peers_.size() + 1) * edge::max_completions);
+    completions_.reserve(device_, (peers_.size() + 1) * connection::max_completions);
     if (next_memory_.size() == 0) {
-      next_memory_ = edge::allocate_memory(device_);
+      next_memory_ = connection::allocate_memory(device_);
     }
-    edges_[peer] = std::make_unique<edge>(registrar_, completions_, rank_, peer, std::exchange(next_memory_, {}));
+    connections_[peer] =
+        std::make_unique<connection>(registrar_, completions_, rank_, peer, std::exchange(next_memory_, {}));
     peers_.push_back(peer);
     keep_mappings_from_children();
   }
@@ -269,29 +272,30 @@ class edges {
       } catch (error& e) {
         refusal_ = e.set_ranks(rank_, {rank_});
       }
-      if (edge* const e = edges_[r].get()) {
-        send_note(*e, r, c);
-        expects_control_ = expects_control_ || (!e->is_ready() && !e->peer_has_left() && !c.is_closed);
+      if (connection* const peer_connection = connections_[r].get()) {
+        send_note(*peer_connection, r, c);
+        expects_control_ =
+            expects_control_ || (!peer_connection->is_ready() && !peer_connection->peer_has_left() && !c.is_closed);
       }
     }
   }
   void receive_note(rank_type peer, tcp::connection& c) {
-    edge_note n;
+    connection_note n;
     chunk const bytes = c.view(note_flow, {sizeof n, 1, nullptr}, {});
     std::memcpy(&n, bytes.data, sizeof n);
     c.release(note_flow);
-    if (!edges_[peer] && n.left == 0 && !leaving_ && !fault()) {
+    if (!connections_[peer] && n.left == 0 && !leaving_ && !fault()) {
       make(peer);
     }
-    if (edges_[peer] && !is_stopped_) {
-      edges_[peer]->receive_note(n, infos_[rank_], infos_[peer], options_);
+    if (connections_[peer] && !is_stopped_) {
+      connections_[peer]->receive_note(n, infos_[rank_], infos_[peer], options_);
     }
   }
-  void send_note(edge& e, rank_type peer, tcp::connection& c) {
-    edge_note const n = e.note();
-    if (e.has_pending_note() && !is_stopped_ &&
+  void send_note(connection& peer_connection, rank_type peer, tcp::connection& c) {
+    connection_note const n = peer_connection.note();
+    if (peer_connection.has_pending_note() && !is_stopped_ &&
         c.send(note_flow, std::as_bytes(std::span(&n, 1)), sizeof n, {}).is_accepted) {
-      e.mark_note_sent();
+      peer_connection.mark_note_sent();
       mesh_.watch(peer);
     }
   }
@@ -319,30 +323,31 @@ class edges {
   void stop() noexcept {
     is_stopped_ = true;
     for (rank_type const r : peers_) {
-      edges_[r]->queue().stop();
+      connections_[r]->queue().stop();
     }
     time_point const end = steady_now() + leave_timeout;
     for (bool wait = true; wait && steady_now() < end;) {
       take_completions();
-      wait = std::any_of(peers_.begin(), peers_.end(), [this](rank_type r) { return edges_[r]->queue().has_reads(); });
+      wait = std::any_of(peers_.begin(), peers_.end(),
+                         [this](rank_type r) { return connections_[r]->queue().has_reads(); });
     }
     for (rank_type const r : peers_) {
-      if (edges_[r]->queue().has_reads()) {
-        edges_[r]->queue().destroy();  // the device has not returned the READs in time; destruction ends them
+      if (connections_[r]->queue().has_reads()) {
+        connections_[r]->queue().destroy();  // the device has not returned the READs in time; destruction ends them
       }
-      edges_[r]->reclaim(pool_);
+      connections_[r]->reclaim(pool_);
     }
   }
 
   /// Waits until all sent messages have arrived; the device's retries are finite.
   void flush() {
     for (rank_type const r : peers_) {
-      if (edges_[r]->is_ready() && !edges_[r]->is_finished()) {
-        edges_[r]->queue().flush();
+      if (connections_[r]->is_ready() && !connections_[r]->is_finished()) {
+        connections_[r]->queue().flush();
       }
     }
     while (!fault() && std::any_of(peers_.begin(), peers_.end(), [this](rank_type r) {
-      return edges_[r]->queue().is_flushing() && !edges_[r]->peer_has_left();
+      return connections_[r]->queue().is_flushing() && !connections_[r]->peer_has_left();
     })) {
       take_completions();
       poll_mesh();
@@ -352,14 +357,14 @@ class edges {
   void leave() {
     take_completions();
     poll_mesh();
-    if (std::any_of(peers_.begin(), peers_.end(), [this](rank_type r) { return edges_[r]->is_in_use(); })) {
+    if (std::any_of(peers_.begin(), peers_.end(), [this](rank_type r) { return connections_[r]->is_in_use(); })) {
       revoke(reason_ ? reason_ : tutti::fault{failure::cancelled, rank_, rank_});
     }
     leaving_ = true;
     if (!fault()) {
       flush();
       for (rank_type const r : peers_) {
-        edges_[r]->leave();
+        connections_[r]->leave();
       }
     }
     if (!is_stopped_) {
@@ -369,7 +374,7 @@ class edges {
   }
 
   [[nodiscard]] static std::uint32_t draw_packet_number() {
-    standard_numbers const occupied;
+    standard_numbers const reserved_numbers;
     return std::random_device{}() & 0xffffffU;
   }
 
@@ -386,7 +391,7 @@ class edges {
   piece_pool pool_;
   registered_memory next_memory_;  ///< memory of the next connection; a low limit of locked memory is found at the join
   std::vector<endpoint_info> infos_;
-  std::vector<std::unique_ptr<edge>> edges_;
+  std::vector<std::unique_ptr<connection>> connections_;
   std::vector<rank_type> peers_;
   open_flow open_flows_[lane_count];
   tutti::fault reason_{};         ///< the fault that makes this rank leave

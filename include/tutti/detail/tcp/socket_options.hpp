@@ -37,5 +37,5 @@ TUTTI_DECL void suit_one_host(int fd, tcp_options const& options) noexcept;
 }  // namespace tutti::detail::tcp
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/tcp/tuning.ipp>
+#include <tutti/detail/tcp/socket_options.ipp>
 #endif

@@ -25,40 +25,41 @@ class presence_query {
       : port_(port), nonce_(nonce), addresses_(std::move(addresses)) {}
 
   /// Queries some of the ranks that are not known to have contributed to the oldest piece of a lane.
-  void query_missing(exchange const& x, std::uint32_t lane) {
+  void query_missing(exchange const& lane_exchange, std::uint32_t lane) {
     std::size_t missing = 0;
-    x.each_missing([&](rank_type) { ++missing; });
+    lane_exchange.each_missing([&](rank_type) { ++missing; });
     if (missing == 0) {
       return;
     }
     std::size_t const first = missing <= max_at_once ? 0 : rotation_ % missing;
     std::size_t k = 0;
-    x.each_missing([&](rank_type r) {
+    lane_exchange.each_missing([&](rank_type r) {
       if ((k++ + missing - first) % missing < max_at_once) {
-        send(r, x.head_of(kind::ask, x.front(), lane, server_kind::stand_in));
+        send(r, lane_exchange.head_of(kind::ask, lane_exchange.front(), lane, server_kind::stand_in));
       }
     });
     rotation_ = first + max_at_once;
   }
   /// Answers a query. False if this rank has not contributed, or the sender is no worker.
-  bool answer(exchange const& x, address const& source, header h) {
-    rank_type const asker = worker_at(x, source, h);
-    std::uint32_t const i = x.piece_of(h.sequence);
-    bool const is_given = i != exchange::no_piece && x.at(i).at != server_kind::unassigned;
-    if (asker == no_rank || x.part().worker == no_rank || !(is_given || x.find_kept(h.sequence) != nullptr)) {
+  bool answer(exchange const& lane_exchange, address const& source, header h) {
+    rank_type const asker = worker_at(lane_exchange, source, h);
+    std::uint32_t const i = lane_exchange.piece_of(h.sequence);
+    bool const is_given = i != exchange::no_piece && lane_exchange.at(i).at != server_kind::no_server;
+    if (asker == no_rank || lane_exchange.part().worker == no_rank ||
+        !(is_given || lane_exchange.find_saved(h.sequence) != nullptr)) {
       return false;
     }
     h.kind = kind::progress;
-    h.worker = static_cast<std::uint8_t>(x.part().worker);
+    h.worker = static_cast<std::uint8_t>(lane_exchange.part().worker);
     send(asker, h);
     return true;
   }
   /// Handles an answer. False if it is none, or about another piece.
-  bool take(exchange& x, address const& source, header const& h) const {
-    if (x.piece_of(h.sequence) != x.front() || worker_at(x, source, h) == no_rank) {
+  bool take(exchange& lane_exchange, address const& source, header const& h) const {
+    if (lane_exchange.piece_of(h.sequence) != lane_exchange.front() || worker_at(lane_exchange, source, h) == no_rank) {
       return false;
     }
-    x.confirm(h.worker);
+    lane_exchange.confirm(h.worker);
     return true;
   }
 
@@ -66,8 +67,9 @@ class presence_query {
   static constexpr std::size_t max_at_once = 4;
 
   /// The rank of a packet's sender if it is the worker that the header names, or no_rank.
-  [[nodiscard]] rank_type worker_at(exchange const& x, address const& source, header const& h) const noexcept {
-    auto const& workers = x.part().workers;
+  [[nodiscard]] rank_type worker_at(exchange const& lane_exchange, address const& source,
+                                    header const& h) const noexcept {
+    auto const& workers = lane_exchange.part().workers;
     bool const is_one =
         h.workers == workers.size() && h.worker < workers.size() && addresses_[workers[h.worker].rank] == source;
     return is_one ? workers[h.worker].rank : no_rank;

@@ -3,7 +3,7 @@
 
 #include <tutti/detail/core/node_identity.hpp>
 #include <tutti/detail/net/nonce.hpp>
-#include <tutti/detail/tcp/address.hpp>
+#include <tutti/detail/tcp/endpoint_info.hpp>
 #include <tutti/extend/error.hpp>
 
 #include <cstdlib>
@@ -21,12 +21,13 @@ TUTTI_DECL address listening_address(std::string const& host) {
   return listening;
 }
 
-TUTTI_DECL endpoint_info endpoint_info::local(address const& listening, tcp_options const& o) {
-  return {listening, o.world != world_id{} ? o.world : world_id{draw_number(), draw_number()}, node_identity()};
+TUTTI_DECL endpoint_info endpoint_info::local(address const& listening, tcp_options const& options) {
+  return {listening, options.world != world_id{} ? options.world : world_id{draw_number(), draw_number()},
+          node_identity()};
 }
 
 TUTTI_DECL std::string endpoint_info::text() const {
-  return listening.through(0).text() + " " + std::to_string(world[0]) + " " + std::to_string(world[1]) + " " + node;
+  return listening.with_zone(0).text() + " " + std::to_string(world[0]) + " " + std::to_string(world[1]) + " " + node;
 }
 
 TUTTI_DECL endpoint_info endpoint_info::parse(std::string_view text) {
@@ -115,7 +116,7 @@ TUTTI_DECL directions directions_of(std::vector<std::string> const& texts, addre
                                      "tcp_options::network_interface")
           .set_ranks(no_rank, {r});
     }
-    world.addresses.push_back(listening.through(own_address.zone()));
+    world.addresses.push_back(listening.with_zone(own_address.zone()));
   }
   expect_addresses_of_their_own(endpoints);
   return world;

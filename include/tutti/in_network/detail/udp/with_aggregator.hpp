@@ -13,17 +13,17 @@
 
 namespace tutti::inline v0_1_0::detail::udp {
 
-/// Base of transports with an in-network aggregator ("helper" in names): forwards messages of ranks to Host, and
-/// those of the aggregator to the derived transport `Self`. A lane of `Self`'s member, which has a port in the
-/// network, begins and ends with a lane of Host.
+/// Base of transports with an in-network aggregator: forwards messages of ranks to Host, and
+/// those of the aggregator to the derived transport `Transport`. A lane of `Transport`'s member, which has a port in
+/// the network, begins and ends with a lane of Host.
 ///
-/// `Self` provides `is_member()`, false if there is no aggregator and Host does everything, `lanes()` of its member,
-/// `look_for_ranks`, and `give`, `is_given`, `take` and `end_take` as counterparts of `send`, `released`, `view` and
-/// `release`.
+/// `Transport` provides `is_member()`, false if there is no aggregator and Host does everything, `lanes()` of its
+/// member, `check_ranks`, and `send_to_aggregator`, `is_sent_to_aggregator`, `view_result` and `release_result` as
+/// counterparts of `send`, `released`, `view` and `release`.
 ///
 /// @tparam Member the type of a member with such a port
-template <class Self, tutti::transport Host, class Network, template <class> class Member>
-class with_helper : public over_host<Host> {
+template <class Transport, tutti::transport Host, class Network, template <class> class Member>
+class with_aggregator : public over_host<Host> {
  public:
   using over_host<Host>::now;
   using over_host<Host>::size;
@@ -48,26 +48,26 @@ class with_helper : public over_host<Host> {
     if (peer < size()) {
       return host_.send(peer, s, bytes, granule);
     }
-    return host_.fault() ? send_result{} : self().give(s, bytes, granule);
+    return host_.fault() ? send_result{} : self().send_to_aggregator(s, bytes, granule);
   }
   /// True if the buffer sent under this ticket is free.
-  [[nodiscard]] bool is_released(rank_type peer, flow s, ticket k) {
-    return peer < size() ? host_.is_released(peer, s, k) : self().is_given(s);
+  [[nodiscard]] bool is_released(rank_type peer, flow s, ticket release_ticket) {
+    return peer < size() ? host_.is_released(peer, s, release_ticket) : self().is_sent_to_aggregator(s);
   }
   /// Returns the next chunk of a message, or an empty one if nothing has arrived.
   /// @throws error(failure::mismatch) if another rank has made another call
-  [[nodiscard]] chunk view(rank_type peer, flow s, receive_request const& w) {
+  [[nodiscard]] chunk view(rank_type peer, flow s, receive_request const& request) {
     if (peer < size()) {
-      return host_.view(peer, s, w);
+      return host_.view(peer, s, request);
     }
-    return host_.fault() ? chunk{} : self().take(s, w);
+    return host_.fault() ? chunk{} : self().view_result(s, request);
   }
   /// Frees the chunk that `view` returned.
   void release(rank_type peer, flow s) {
     if (peer < size()) {
       host_.release(peer, s);
     } else {
-      self().end_take(s);
+      self().release_result(s);
     }
   }
 
@@ -84,9 +84,9 @@ class with_helper : public over_host<Host> {
   void probe() {
     host_.probe();
     if (self().is_member()) {
-      member_->look(now());
+      member_->run_timers(now());
       for (std::uint32_t lane = 0; lane != collective_lanes && !host_.fault(); ++lane) {
-        self().look_for_ranks(lane);
+        self().check_ranks(lane);
       }
     }
   }
@@ -104,8 +104,9 @@ class with_helper : public over_host<Host> {
   using over_host<Host>::host_;
 
   template <class M, class Options>
-  with_helper(M& meet, Options const& o) : over_host<Host>(meet, o.host), network_(meet, o.network) {}
-  ~with_helper() = default;
+  with_aggregator(M& meet, Options const& settings)
+      : over_host<Host>(meet, settings.host), network_(meet, settings.network) {}
+  ~with_aggregator() = default;
 
   /// The chunk of a message without bytes.
   [[nodiscard]] static chunk empty_chunk() noexcept {
@@ -117,7 +118,7 @@ class with_helper : public over_host<Host> {
   std::optional<member_type> member_;  ///< empty: there is no aggregator
 
  private:
-  [[nodiscard]] Self& self() noexcept { return static_cast<Self&>(*this); }
+  [[nodiscard]] Transport& self() noexcept { return static_cast<Transport&>(*this); }
 };
 
 }  // namespace tutti::detail::udp

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address (one thread)
 #include <tutti/detail/net/socket.hpp>
-#include <tutti/detail/tcp/tuning.hpp>
+#include <tutti/detail/tcp/socket_options.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/transport/tcp.hpp>
 #include <tutti/transport/tcp_options.hpp>

@@ -15,12 +15,12 @@
 namespace tutti::inline v0_1_0::detail::fpga_nic {
 
 /// The weights that a device holds for a job: blocks with versions. Blocks may be missing.
-class held_weights {
+class device_weights {
  public:
   /// Memory of one block.
-  static constexpr std::size_t bytes_of_one = sizeof(block) + 2 * sizeof(std::uint32_t);
+  static constexpr std::size_t bytes_per_block = sizeof(block) + 2 * sizeof(std::uint32_t);
 
-  [[nodiscard]] std::size_t bytes() const noexcept { return blocks_.size() * bytes_of_one; }
+  [[nodiscard]] std::size_t bytes() const noexcept { return blocks_.size() * bytes_per_block; }
   /// Number of keys with memory: all keys below it.
   [[nodiscard]] std::size_t room() const noexcept { return blocks_.size(); }
   /// Allocates memory for this number of keys. @pre not fewer than before
@@ -60,7 +60,7 @@ class held_weights {
     ++states_[t.key].version;
   }
 
-  friend bool operator==(held_weights const&, held_weights const&) = default;
+  friend bool operator==(device_weights const&, device_weights const&) = default;
 
  private:
   struct state {

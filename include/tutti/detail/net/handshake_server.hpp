@@ -12,7 +12,7 @@
 namespace tutti::inline v0_1_0::detail::inline net {
 
 /// The state of a greeting: complete, refused, or neither while bytes are missing.
-struct heard {
+struct handshake_state {
   bool complete = false;
   char const* objection = nullptr;
 };
@@ -30,27 +30,27 @@ struct heard {
 ///     visitor.arrive(pending)           takes over a connection that has greeted
 ///     visitor.turn_away(pending, why)   is told of a refused one, which is closed afterwards
 template <class Pending>
-class greeter {
+class handshake_server {
  public:
-  static constexpr std::size_t most_pending = 64;  ///< each takes a descriptor
+  static constexpr std::size_t max_pending = 64;  ///< each takes a descriptor
 
   [[nodiscard]] bool empty() const noexcept { return pending_.empty(); }
   /// @pre not empty()
   [[nodiscard]] Pending const& oldest() const noexcept { return pending_.front(); }
   /// The errno if the last accept failed for lack of descriptors or memory, else 0.
-  [[nodiscard]] int starved() const noexcept { return starved_; }
+  [[nodiscard]] int resource_error() const noexcept { return resource_error_; }
 
   /// Accepts and reads a connection, or makes room for one. Returns false if none waits or no room can be made
-  /// (`starved`).
+  /// (`resource_error`).
   template <class Visitor>
   TUTTI_COLD bool accept_one(int listener, Visitor& visitor) {
     descriptor s = accept(listener);
     bool const no_connection = !s && !out_of_resources(errno);
-    starved_ = s || no_connection ? 0 : errno;
-    if (no_connection || (starved_ != 0 && pending_.empty())) {
+    resource_error_ = s || no_connection ? 0 : errno;
+    if (no_connection || (resource_error_ != 0 && pending_.empty())) {
       return false;
     }
-    if (starved_ != 0 || pending_.size() == most_pending) {
+    if (resource_error_ != 0 || pending_.size() == max_pending) {
       turn_oldest_away(visitor, "it made room for a newer connection");
     }
     if (s) {
@@ -64,7 +64,7 @@ class greeter {
   /// and the caller can check the time.
   template <class Visitor>
   void accept_some(int listener, Visitor& visitor) {
-    for (std::size_t i = 0; i < most_pending && accept_one(listener, visitor); ++i) {
+    for (std::size_t i = 0; i < max_pending && accept_one(listener, visitor); ++i) {
     }
   }
 
@@ -108,7 +108,7 @@ class greeter {
  private:
   template <class Visitor>
   TUTTI_COLD void hear(std::size_t i, Visitor& visitor) {
-    heard const h = visitor.hear(pending_[i]);
+    handshake_state const h = visitor.hear(pending_[i]);
     if (h.objection != nullptr) {
       visitor.turn_away(take(i), h.objection);
     } else if (h.complete) {
@@ -124,7 +124,7 @@ class greeter {
   }
 
   std::vector<Pending> pending_;  ///< in order of arrival
-  int starved_ = 0;
+  int resource_error_ = 0;
 };
 
 }  // namespace tutti::detail::net

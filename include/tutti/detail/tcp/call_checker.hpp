@@ -10,9 +10,9 @@
 namespace tutti::inline v0_1_0::detail::tcp {
 
 /// Compares the calls of the two ends of a connection.
-class agreement {
+class call_checker {
  public:
-  agreement(rank_type me, rank_type peer) noexcept : me_(me), peer_(peer) {}
+  call_checker(rank_type me, rank_type peer) noexcept : me_(me), peer_(peer) {}
 
   /// @throws error (failure::mismatch) unless the message belongs to this call and has this size
   void check_message(frame const& header, flow s, call const& own_call, std::size_t bytes) const {
@@ -62,5 +62,5 @@ class agreement {
 }  // namespace tutti::detail::tcp
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/detail/tcp/agreement.ipp>
+#include <tutti/detail/tcp/call_checker.ipp>
 #endif

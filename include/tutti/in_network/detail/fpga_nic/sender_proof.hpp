@@ -19,9 +19,9 @@ namespace tutti::inline v0_1_0::detail::fpga_nic {
 template <class Address>
 [[nodiscard]] std::uint32_t proof_of(udp::key const& k, Address const& source, std::uint32_t job) noexcept {
   std::array<std::byte, 32> text{};
-  udp::put(text.data(), job);
+  udp::write_integer(text.data(), job);
   if constexpr (std::unsigned_integral<Address>) {
-    udp::put(text.data() + sizeof job, source);
+    udp::write_integer(text.data() + sizeof job, source);
   } else {
     std::ranges::copy(source.bytes(), text.begin() + sizeof job);
   }

@@ -36,28 +36,28 @@ struct endpoint_info {
 
   /// @throws error (failure::join) if the text is no endpoint information
   [[nodiscard]] static endpoint_info parse(std::string const& text) {
-    endpoint_info c;
+    endpoint_info info;
     if (!text.empty() && text.front() == '!') {
-      c.refusal_reason = text.substr(1);
-      return c;
+      info.refusal_reason = text.substr(1);
+      return info;
     }
     word_reader reader(text);
-    c.address.device = reader.word();
-    c.address.port = reader.number<std::uint8_t>();
-    c.address.index = reader.number<std::uint8_t>();
-    for (std::uint8_t& b : c.address.gid.raw) {
+    info.address.device = reader.word();
+    info.address.port = reader.number<std::uint8_t>();
+    info.address.index = reader.number<std::uint8_t>();
+    for (std::uint8_t& b : info.address.gid.raw) {
       b = reader.number<std::uint8_t>();
     }
-    for (std::uint32_t* const field : {&c.lid, &c.mtu, &c.max_message, &c.max_reads, &c.first_packet}) {
+    for (std::uint32_t* const field : {&info.lid, &info.mtu, &info.max_message, &info.max_reads, &info.first_packet}) {
       *field = reader.number<std::uint32_t>();
     }
-    c.calls_address = reader.number<std::uint64_t>();
-    c.calls_key = reader.number<std::uint32_t>();
+    info.calls_address = reader.number<std::uint64_t>();
+    info.calls_key = reader.number<std::uint32_t>();
     if (!reader.good()) {
       throw error(failure::join, "a rank has published '" + text.substr(0, 80) +
                                      "', which is not an address of verbs: all ranks must have the same transport");
     }
-    return c;
+    return info;
   }
 };
 

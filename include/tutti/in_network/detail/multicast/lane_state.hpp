@@ -2,10 +2,10 @@
 #pragma once
 
 #include <tutti/extend/message.hpp>
-#include <tutti/in_network/detail/multicast/cut.hpp>
-#include <tutti/in_network/detail/multicast/early.hpp>
+#include <tutti/in_network/detail/multicast/early_packets.hpp>
 #include <tutti/in_network/detail/multicast/incoming.hpp>
 #include <tutti/in_network/detail/multicast/outgoing.hpp>
+#include <tutti/in_network/detail/multicast/packetization.hpp>
 #include <tutti/in_network/detail/udp/packet.hpp>
 
 #include <cstdint>
@@ -52,8 +52,8 @@ struct lane_state {
     learn_number(first_number);
     has_news = has_ecn_mark = report_due = false;
     root = no_rank;
-    for (aggregation_worker const& w : part.workers) {
-      root = w.contributes ? w.rank : root;
+    for (aggregation_worker const& worker : part.workers) {
+      root = worker.contributes ? worker.rank : root;
     }
     current_role = part.worker == no_rank || part.bytes == 0 ? role::idle : root == me ? role::sender : role::receiver;
   }
