@@ -226,7 +226,9 @@ class fpga_nic : public detail::udp::with_aggregator<fpga_nic<Host, Network>, Ho
     return c;
   }
   void release_result(flow s) { lanes().lane_at(s.lane).release(); }
-  void check_ranks(std::uint32_t lane) { this->look_for(lane, {lanes().serving(lane), lanes().contributing(lane)}); }
+  void check_ranks(std::uint32_t lane) {
+    this->revoke_if_absent(lane, {lanes().serving(lane), lanes().contributing(lane)});
+  }
 
   /// Removes the first word of a text that a rank has published.
   [[nodiscard]] static std::string take_word(std::string& rest) {
