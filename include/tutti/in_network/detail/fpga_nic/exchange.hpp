@@ -223,13 +223,13 @@ class exchange {
 
   /// Takes the result of a piece. @pre the piece is in flight
   void finish(std::uint32_t i, header const& h, std::span<std::byte const> data) {
-    saved_result& saved = saved_results_[h.sequence & (slots_ - 1)];
-    saved.head = h;
-    number(saved.head, server_kind::stand_in);  // saved results are supplied to the stand-in
+    saved_result& saved_piece = saved_results_[h.sequence & (slots_ - 1)];
+    saved_piece.head = h;
+    number(saved_piece.head, server_kind::stand_in);  // saved results are supplied to the stand-in
     std::span<std::byte const> const bytes = own_worker().contributes && copies() ? content(i) : data;
-    saved.head.length = static_cast<std::uint16_t>(bytes.size());
+    saved_piece.head.length = static_cast<std::uint16_t>(bytes.size());
     if (!bytes.empty()) {
-      std::memcpy(saved.bytes.data(), bytes.data(), bytes.size());
+      std::memcpy(saved_piece.bytes.data(), bytes.data(), bytes.size());
     }
     at(i).is_complete = true;
     known_end_ = (std::max)(known_end_, i + 1);
@@ -243,8 +243,9 @@ class exchange {
     }
   }
   [[nodiscard]] saved_result const* find_saved(std::uint32_t sequence) const noexcept {
-    saved_result const& saved = saved_results_[sequence & (slots_ - 1)];
-    return saved.head.operation != network_operation::none && saved.head.sequence == sequence ? &saved : nullptr;
+    saved_result const& saved_piece = saved_results_[sequence & (slots_ - 1)];
+    return saved_piece.head.operation != network_operation::none && saved_piece.head.sequence == sequence ? &saved_piece
+                                                                                                          : nullptr;
   }
 
   /// Records that a server was heard on this lane.
@@ -334,8 +335,8 @@ class exchange {
   [[nodiscard]] static std::size_t offset(std::uint32_t i) noexcept { return std::size_t{i} * max_payload; }
 
   void copy_saved(std::uint32_t i) noexcept {
-    if (saved_result const* const saved = find_saved(first_sequence_ + i)) {
-      std::memcpy(target_ + offset(i), saved->bytes.data(), saved->head.length);
+    if (saved_result const* const saved_piece = find_saved(first_sequence_ + i)) {
+      std::memcpy(target_ + offset(i), saved_piece->bytes.data(), saved_piece->head.length);
     }
   }
 

@@ -221,10 +221,10 @@ class member_lanes {
   void take_missing(std::uint32_t lane, server_kind server, packet const& p, time_point now) {
     exchange& lane_exchange = lanes_[lane];
     std::uint32_t const i = lane_exchange.piece_of(p.head.sequence);
-    exchange::saved_result const* const saved = lane_exchange.find_saved(p.head.sequence);
+    exchange::saved_result const* const saved_piece = lane_exchange.find_saved(p.head.sequence);
     if (i == exchange::no_piece || lane_exchange.at(i).is_complete) {
-      if (saved != nullptr && server == server_kind::stand_in && saved->head.length != 0) {
-        supply_result(*saved, now);
+      if (saved_piece != nullptr && server == server_kind::stand_in && saved_piece->head.length != 0) {
+        supply_result(*saved_piece, now);
       } else if (server == server_kind::stand_in) {
         lane_exchange.note_stand_in_waits(p.head.sequence);
       }
@@ -386,15 +386,15 @@ class member_lanes {
                                                               : rate_.retry_after();
   }
 
-  void supply_result(exchange::saved_result const& saved, time_point now) {
+  void supply_result(exchange::saved_result const& saved_piece, time_point now) {
     if (!servers_.stand_in().has_joined()) {
       return servers_.stand_in().join(now);  // the stand-in will ask again
     }
-    header h = saved.head;
+    header h = saved_piece.head;
     h.kind = kind::supply;
     h.flags &= flag::phase | flag::in_rank_order;
     ++counters_.supplied_results;
-    servers_.stand_in().send(h, saved.data());
+    servers_.stand_in().send(h, saved_piece.data());
   }
 
   member_servers<Port>& servers_;
