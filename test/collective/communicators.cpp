@@ -88,7 +88,7 @@ std::string outlives(World& world) {
 }
 
 /// The arguments of a rank in a split: some ranks join no part, keys are unordered and may be equal.
-struct schedule_choice {
+struct choice {
   std::uint32_t colour;
   std::int64_t key;
 };

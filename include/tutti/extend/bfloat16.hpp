@@ -25,7 +25,7 @@ class bfloat16 {
 
   bfloat16() = default;
   /// Rounds to the nearest, ties to even.
-  constexpr explicit bfloat16(float x) noexcept : bits_(narrowed(x)) {}
+  constexpr explicit bfloat16(float x) noexcept : bits_(narrow(x)) {}
   /// The number with these bits.
   [[nodiscard]] static constexpr bfloat16 from_bits(std::uint16_t bits) noexcept {
     bfloat16 b;
@@ -43,11 +43,11 @@ class bfloat16 {
   }
 
  private:
-  [[nodiscard]] static constexpr std::uint16_t narrowed(float x) noexcept {
-    auto const all = std::bit_cast<std::uint32_t>(x);
-    std::uint32_t const rounded = all + 0x7fffU + ((all >> 16) & 1U);
-    std::uint32_t const nan = all | 0x400000U;
-    return static_cast<std::uint16_t>(((all & 0x7fffffffU) > 0x7f800000U ? nan : rounded) >> 16);
+  [[nodiscard]] static constexpr std::uint16_t narrow(float x) noexcept {
+    auto const word = std::bit_cast<std::uint32_t>(x);
+    std::uint32_t const rounded_word = word + 0x7fffU + ((word >> 16) & 1U);
+    std::uint32_t const nan = word | 0x400000U;
+    return static_cast<std::uint16_t>(((word & 0x7fffffffU) > 0x7f800000U ? nan : rounded_word) >> 16);
   }
 
   std::uint16_t bits_;

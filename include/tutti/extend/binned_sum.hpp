@@ -82,8 +82,8 @@ inline constexpr binned_sum one_in_top{0, std::uint64_t{1} << 24};
 }
 
 /// Arithmetic shift of a number in two's complement.
-[[nodiscard]] constexpr std::uint64_t shift_signed(std::uint64_t x, int by) noexcept {
-  return static_cast<std::uint64_t>(static_cast<std::int64_t>(x) >> by);
+[[nodiscard]] constexpr std::uint64_t shift_signed(std::uint64_t x, int distance) noexcept {
+  return static_cast<std::uint64_t>(static_cast<std::int64_t>(x) >> distance);
 }
 
 /// An accumulator without its tier, shifted to the next tier: the last field is dropped, not rounded.
@@ -97,18 +97,24 @@ inline constexpr binned_sum one_in_top{0, std::uint64_t{1} << 24};
 }  // namespace detail
 
 /// The accumulator of the numbers of both.
-/// @pre these are at most binned::most numbers
+/// @pre these are at most binned_sum::limit numbers
 [[nodiscard]] constexpr binned_sum combine(binned_sum const& a, binned_sum const& b) noexcept {
   using namespace detail;
   bool const a_below = tier(a) < tier(b);
   binned_sum const upper{a_below ? b.low : a.low, a_below ? b.high : a.high};
-  binned_sum const under{a_below ? a.low : b.low, a_below ? a.high : b.high};
-  std::uint64_t const distance = tier(upper) - tier(under);
-  binned_sum const same{under.low, under.high & ~tier_mask};
-  binned_sum const once = raised_by_one(same);
-  binned_sum const twice = raised_by_one(once);
-  std::uint64_t const low = distance == 0 ? same.low : distance == 1 ? once.low : distance == 2 ? twice.low : 0;
-  std::uint64_t const high = distance == 0 ? same.high : distance == 1 ? once.high : distance == 2 ? twice.high : 0;
+  binned_sum const lower{a_below ? a.low : b.low, a_below ? a.high : b.high};
+  std::uint64_t const distance = tier(upper) - tier(lower);
+  binned_sum const lower_value{lower.low, lower.high & ~tier_mask};
+  binned_sum const shifted_once = raised_by_one(lower_value);
+  binned_sum const shifted_twice = raised_by_one(shifted_once);
+  std::uint64_t const low = distance == 0   ? lower_value.low
+                            : distance == 1 ? shifted_once.low
+                            : distance == 2 ? shifted_twice.low
+                                            : 0;
+  std::uint64_t const high = distance == 0   ? lower_value.high
+                             : distance == 1 ? shifted_once.high
+                             : distance == 2 ? shifted_twice.high
+                                             : 0;
   std::uint64_t const sum = upper.low + low;
   return {sum & low_mask, upper.high + high + (sum >> 63 << 7)};
 }

@@ -23,7 +23,7 @@ inline constexpr bool enable_buffer = false;
 namespace detail {
 
 template <class B>
-concept enabled = enable_buffer<std::remove_cv_t<B>> && requires(B& b) {
+concept enabled_class = enable_buffer<std::remove_cv_t<B>> && requires(B& b) {
   { *b.data() };
   { b.size() } -> std::convertible_to<std::size_t>;
 };
@@ -68,15 +68,15 @@ concept plain_range = std::ranges::contiguous_range<B&> && std::ranges::sized_ra
 /// A type with contiguous elements, by its nature or by declaration. Compilers print the failing line and its comment.
 template <class B>
 concept laid_out = one_number<B> || plain_range<B> || tensor<B> || matrix<B> ||
-                   enabled<B>;  // else give std::span(pointer, count), or specialise tutti::enable_buffer
+                   enabled_class<B>;  // else give std::span(pointer, count), or specialise tutti::enable_buffer
 
 template <laid_out B>
 [[nodiscard]] constexpr auto* first_of(B& b) {
   if constexpr (one_number<B>) {
     return &b;
-  } else if constexpr (tensor<B> && !enabled<B>) {
+  } else if constexpr (tensor<B> && !enabled_class<B>) {
     return b.data() + b.data_offset();
-  } else if constexpr (matrix<B> || enabled<B>) {
+  } else if constexpr (matrix<B> || enabled_class<B>) {
     return b.data();
   } else if constexpr (std::is_array_v<std::remove_extent_t<B>>) {
     return first_of(b[0]);
@@ -91,7 +91,7 @@ template <laid_out B>
     return 1;
   } else if constexpr (std::is_array_v<B>) {
     return sizeof(B) / sizeof(std::remove_all_extents_t<B>);
-  } else if constexpr (enabled<B> || tensor<B> || matrix<B>) {
+  } else if constexpr (enabled_class<B> || tensor<B> || matrix<B>) {
     return static_cast<std::size_t>(b.size());
   } else {
     return static_cast<std::size_t>(std::ranges::size(b));
@@ -117,9 +117,9 @@ template <laid_out B>
 constexpr void expect_no_gaps([[maybe_unused]] B& b) {
   constexpr char const* advice =
       "the elements of this view are not one after the other in memory, so it is no buffer: copy it, or pass its parts";
-  if constexpr (tensor<B> && !dense_tensor<B> && !enabled<B>) {
+  if constexpr (tensor<B> && !dense_tensor<B> && !enabled_class<B>) {
     expects(b.size() == 0 || dense(b), advice);
-  } else if constexpr (matrix<B> && !enabled<B>) {
+  } else if constexpr (matrix<B> && !enabled_class<B>) {
     expects(b.outerSize() <= 1 || b.size() == 0 || b.outerStride() == b.innerSize(), advice);
   }
 }

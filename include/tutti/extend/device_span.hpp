@@ -52,11 +52,11 @@ class device_span {
             "device_span: the address must be a multiple of the elements' alignment, ", alignof(T));
     return {first_, size_};
   }
-  /// The `count` elements from element `from` on. @pre they are within this span
-  [[nodiscard]] constexpr device_span subspan(std::size_t from, std::size_t count) const {
-    expects(from <= size_ && count <= size_ - from, "device_span: ", count, " elements from element ", from,
+  /// The `count` elements from element `first` on. @pre they are within this span
+  [[nodiscard]] constexpr device_span subspan(std::size_t first, std::size_t count) const {
+    expects(first <= size_ && count <= size_ - first, "device_span: ", count, " elements first element ", first,
             " on must lie within its size, ", size_);
-    return {first_ + from, count};
+    return {first_ + first, count};
   }
 
  private:

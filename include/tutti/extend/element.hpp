@@ -111,11 +111,11 @@ template <element T>
   } else {
     // "... element_name() [with T = N::point; ...]" (g++), "... [T = N::point]" (clang)
     std::string_view text = std::source_location::current().function_name();
-    auto const from = text.find("T = ");
-    if (from == std::string_view::npos) {
+    auto const prefix = text.find("T = ");
+    if (prefix == std::string_view::npos) {
       return "element";
     }
-    text.remove_prefix(from + 4);
+    text.remove_prefix(prefix + 4);
     return text.substr(0, text.find_first_of(";]"));
   }
 }

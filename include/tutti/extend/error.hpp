@@ -16,9 +16,9 @@ namespace tutti::inline v0_1_0 {
 class error : public std::runtime_error {
  public:
   /// Constructs an error outside any operation.
-  TUTTI_DECL error(failure kind, std::string const& what);
+  TUTTI_DECL error(failure kind, std::string const& text);
   /// Constructs an error with all its facts.
-  TUTTI_DECL error(error_facts facts, std::string const& what);
+  TUTTI_DECL error(error_facts facts, std::string const& text);
 
   /// Copies the error.
   TUTTI_DECL error(error const&);

@@ -7,9 +7,9 @@
 
 namespace tutti::inline v0_1_0 {
 
-TUTTI_DECL error::error(failure kind, std::string const& what) : std::runtime_error(what), facts_{.kind = kind} {}
-TUTTI_DECL error::error(error_facts facts, std::string const& what)
-    : std::runtime_error(what), facts_(std::move(facts)) {}
+TUTTI_DECL error::error(failure kind, std::string const& text) : std::runtime_error(text), facts_{.kind = kind} {}
+TUTTI_DECL error::error(error_facts facts, std::string const& text)
+    : std::runtime_error(text), facts_(std::move(facts)) {}
 
 TUTTI_DECL error::error(error const&) = default;
 TUTTI_DECL error::error(error&&) noexcept = default;

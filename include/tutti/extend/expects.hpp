@@ -14,8 +14,8 @@ namespace tutti::inline v0_1_0 {
 class precondition_error : public std::logic_error {
  public:
   /// Constructed by `expects`.
-  precondition_error(std::string const& what, std::source_location location)
-      : std::logic_error(what), location_(location) {}
+  precondition_error(std::string const& text, std::source_location location)
+      : std::logic_error(text), location_(location) {}
   /// The line of the failed check.
   [[nodiscard]] std::source_location location() const noexcept { return location_; }
 

@@ -55,13 +55,13 @@ struct fault {
   /// Packs the fault into a word; zero stands for no fault. A code that does not fit is left out.
   /// @pre ranks are below 2^24 - 1
   [[nodiscard]] constexpr std::uint64_t pack() const noexcept {
-    std::uint64_t const what = static_cast<std::uint64_t>(kind) | (elsewhere ? is_elsewhere : 0);
+    std::uint64_t const kind_bits = static_cast<std::uint64_t>(kind) | (elsewhere ? is_elsewhere : 0);
     if (circle != 0) {
-      return in_circle | circle << 8 | what;
+      return in_circle | circle << 8 | kind_bits;
     }
     std::uint64_t const reason = code > 0 && code < 128 ? static_cast<std::uint64_t>(code) : 0;
     return reason << 56 | (std::uint64_t{culprit} & 0xffffffU) << 32 | (std::uint64_t{reporter} & 0xffffffU) << 8 |
-           what;
+           kind_bits;
   }
   /// The fault that `pack` put into this word.
   [[nodiscard]] static constexpr fault unpack(std::uint64_t word) noexcept {
@@ -70,11 +70,11 @@ struct fault {
       return r == 0xffffffU ? no_rank : r;
     };
     auto const kind = static_cast<failure>(word & 0x7fU);
-    bool const there = (word & is_elsewhere) != 0;
+    bool const is_in_other = (word & is_elsewhere) != 0;
     if ((word & in_circle) != 0) {
-      return {kind, no_rank, no_rank, word >> 8 & 0xffff'ffff'ffffU, 0, there};
+      return {kind, no_rank, no_rank, word >> 8 & 0xffff'ffff'ffffU, 0, is_in_other};
     }
-    return {kind, rank(word >> 32), rank(word >> 8), 0, static_cast<int>(word >> 56), there};
+    return {kind, rank(word >> 32), rank(word >> 8), 0, static_cast<int>(word >> 56), is_in_other};
   }
 
  private:

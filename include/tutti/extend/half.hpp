@@ -26,7 +26,7 @@ class half {
 
   half() = default;
   /// Rounds to the nearest, ties to even.
-  constexpr explicit half(float x) noexcept : bits_(narrowed(x)) {}
+  constexpr explicit half(float x) noexcept : bits_(narrow(x)) {}
   /// The number with these bits.
   [[nodiscard]] static constexpr half from_bits(std::uint16_t bits) noexcept {
     half h;
@@ -42,7 +42,7 @@ class half {
   [[nodiscard]] constexpr operator float() const noexcept {
 #if defined(__CUDA_ARCH__)
     if (!std::is_constant_evaluated()) {
-      return widened_by_device();
+      return widen_on_device();
     }
 #endif
     std::uint32_t const magnitude = bits_ & 0x7fffU;
@@ -53,50 +53,51 @@ class half {
     std::uint32_t const special = mask(magnitude >= 0x7c00U) & 0x7f800000U;
     std::uint32_t const quiet = mask(magnitude > 0x7c00U) & 0x400000U;
     std::uint32_t const sign = (bits_ & 0x8000U) << 16;
-    return std::bit_cast<float>(sign | either(magnitude < 0x400U, subnormal, normal) | special | quiet);
+    return std::bit_cast<float>(sign | select(magnitude < 0x400U, subnormal, normal) | special | quiet);
   }
 
  private:
   // Selections by masks (compilers.md: Masks instead of branches).
-  [[nodiscard]] static constexpr std::uint32_t mask(bool when) noexcept {
-    return 0U - static_cast<std::uint32_t>(when);
+  [[nodiscard]] static constexpr std::uint32_t mask(bool condition) noexcept {
+    return 0U - static_cast<std::uint32_t>(condition);
   }
-  [[nodiscard]] static constexpr std::uint32_t either(bool when, std::uint32_t then, std::uint32_t otherwise) noexcept {
-    return otherwise ^ ((then ^ otherwise) & mask(when));
+  [[nodiscard]] static constexpr std::uint32_t select(bool condition, std::uint32_t true_value,
+                                                      std::uint32_t false_value) noexcept {
+    return false_value ^ ((true_value ^ false_value) & mask(condition));
   }
 
 #if defined(__CUDA_ARCH__)
   // A GPU has instructions for both directions; they lose the payload of NaNs.
-  [[nodiscard]] __attribute__((device)) float widened_by_device() const noexcept {
+  [[nodiscard]] __attribute__((device)) float widen_on_device() const noexcept {
     float x;
     asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(bits_));
-    std::uint32_t const all = std::uint32_t{bits_} << 16;
-    return x == x ? x : std::bit_cast<float>((all & 0x80000000U) | 0x7fc00000U | ((all & 0x3ff0000U) >> 3));
+    std::uint32_t const word = std::uint32_t{bits_} << 16;
+    return x == x ? x : std::bit_cast<float>((word & 0x80000000U) | 0x7fc00000U | ((word & 0x3ff0000U) >> 3));
   }
-  [[nodiscard]] __attribute__((device)) static std::uint16_t narrowed_by_device(float x) noexcept {
+  [[nodiscard]] __attribute__((device)) static std::uint16_t narrow_on_device(float x) noexcept {
     std::uint16_t bits;
     asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
-    auto const all = std::bit_cast<std::uint32_t>(x);
-    return x == x ? bits : static_cast<std::uint16_t>(((all >> 16) & 0x8000U) | 0x7e00U | ((all >> 13) & 0x3ffU));
+    auto const word = std::bit_cast<std::uint32_t>(x);
+    return x == x ? bits : static_cast<std::uint16_t>(((word >> 16) & 0x8000U) | 0x7e00U | ((word >> 13) & 0x3ffU));
   }
 #endif
-  [[nodiscard]] static constexpr std::uint16_t narrowed(float x) noexcept {
+  [[nodiscard]] static constexpr std::uint16_t narrow(float x) noexcept {
 #if defined(__CUDA_ARCH__)
     if (!std::is_constant_evaluated()) {
-      return narrowed_by_device(x);
+      return narrow_on_device(x);
     }
 #endif
-    auto const all = std::bit_cast<std::uint32_t>(x);
-    std::uint32_t const magnitude = all & 0x7fffffffU;
+    auto const word = std::bit_cast<std::uint32_t>(x);
+    std::uint32_t const magnitude = word & 0x7fffffffU;
     // Adds half a unit less one, and one more if the last remaining bit is set. A carry increments the exponent.
     std::uint32_t const normal = (magnitude + 0xfffU + ((magnitude >> 13) & 1U) - (112U << 23)) >> 13;
     // The last bit of 1/2 weighs 2^-24, like that of a subnormal half, so the addition rounds.
     std::uint32_t const subnormal =
         std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5F) - std::bit_cast<std::uint32_t>(0.5F);
-    std::uint32_t const finite = either(magnitude < 0x38800000U, subnormal, normal);
+    std::uint32_t const finite = select(magnitude < 0x38800000U, subnormal, normal);
     std::uint32_t const nan = mask(magnitude > 0x7f800000U) & (0x200U | ((magnitude >> 13) & 0x3ffU));
-    std::uint32_t const result = either(magnitude >= 0x47800000U, 0x7c00U | nan, finite);
-    return static_cast<std::uint16_t>(((all >> 16) & 0x8000U) | result);
+    std::uint32_t const result = select(magnitude >= 0x47800000U, 0x7c00U | nan, finite);
+    return static_cast<std::uint16_t>(((word >> 16) & 0x8000U) | result);
   }
 
   std::uint16_t bits_;

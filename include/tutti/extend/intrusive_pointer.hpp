@@ -15,7 +15,7 @@ class intrusive_pointer {
   /// Constructs a null reference.
   intrusive_pointer() noexcept = default;
   /// Takes over the first reference to a new object.
-  explicit intrusive_pointer(Source* made) noexcept : source_(made) {}
+  explicit intrusive_pointer(Source* object) noexcept : source_(object) {}
   /// Adds a reference.
   intrusive_pointer(intrusive_pointer const& other) noexcept : source_(other.source_) {
     if (source_ != nullptr) {
@@ -25,8 +25,8 @@ class intrusive_pointer {
   /// Takes over the reference of another pointer.
   intrusive_pointer(intrusive_pointer&& other) noexcept : source_(std::exchange(other.source_, nullptr)) {}
   /// Adds a reference to an object of a derived class.
-  template <class Derived>
-  intrusive_pointer(intrusive_pointer<Derived> const& other) noexcept : source_(other.get()) {
+  template <class DerivedSource>
+  intrusive_pointer(intrusive_pointer<DerivedSource> const& other) noexcept : source_(other.get()) {
     if (source_ != nullptr) {
       source_->add_reference();
     }

@@ -32,7 +32,7 @@ namespace detail {
 [[nodiscard]] TUTTI_DECL std::string encode(member const& m);
 
 /// Reads the output of `encode`. Returns false for any other bytes.
-[[nodiscard]] TUTTI_DECL bool decode(std::string_view bytes, member& to);
+[[nodiscard]] TUTTI_DECL bool decode(std::string_view bytes, member& result);
 
 /// A member as a part of a message, in the words of `describe`.
 [[nodiscard]] TUTTI_DECL message_part words(member const& m) noexcept;

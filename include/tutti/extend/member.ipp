@@ -25,18 +25,18 @@ TUTTI_DECL std::string encode(member const& m) {
   return packer().text(m.host).number(static_cast<std::uint64_t>(m.pid)).text(m.role).take();
 }
 
-TUTTI_DECL bool decode(std::string_view bytes, member& to) {
+TUTTI_DECL bool decode(std::string_view bytes, member& result) {
   unpacker u(bytes);
-  to.host = u.text();
-  to.pid = static_cast<std::int64_t>(u.number());
-  to.role = u.text();
-  return u.is_complete() && !to.host.empty() && to.pid >= 0;
+  result.host = u.text();
+  result.pid = static_cast<std::int64_t>(u.number());
+  result.role = u.text();
+  return u.is_complete() && !result.host.empty() && result.pid >= 0;
 }
 
 TUTTI_DECL message_part words(member const& m) noexcept {
-  return {[](std::string& text, void const* of, std::uint64_t) {
-            member const& one = *static_cast<member const*>(of);
-            append(text, {one.role, one.role.empty() ? "" : " on ", one.host, ", pid ", one.pid});
+  return {[](std::string& text, void const* object, std::uint64_t) {
+            member const& value = *static_cast<member const*>(object);
+            append(text, {value.role, value.role.empty() ? "" : " on ", value.host, ", pid ", value.pid});
           },
           &m};
 }

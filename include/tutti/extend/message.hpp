@@ -71,9 +71,10 @@ struct aggregation_part {
   rank_type worker = no_rank;                     ///< index of this rank in `workers`; no_rank: it does not take part
   network_operation operation = network_operation::none;  ///< operation on the contributions
   std::size_t bytes = 0;                                  ///< bytes per contribution, and per result
-  /// Combines as this rank would: `into` = `into` * `from`; null if `operation` is copy. Valid while `send` runs.
-  void (*combine)(void const* of, std::byte* into, std::byte const* from, std::size_t bytes) = nullptr;
-  void const* of = nullptr;  ///< first argument of `combine`
+  /// Combines as this rank would: `result` = `result` * `contribution`; null if `operation` is copy. Valid while `send`
+  /// runs.
+  void (*combine)(void const* context, std::byte* result, std::byte const* contribution, std::size_t bytes) = nullptr;
+  void const* context = nullptr;  ///< first argument of `combine`
 };
 
 /// One link of the wait-for chain, as a waiting rank reports it.

@@ -64,8 +64,8 @@ struct network_profile {
   /// True if messages within a host depend on the memory of the vectors.
   [[nodiscard]] bool tells_apart() const noexcept { return !allocator.points.empty(); }
   /// The link between ranks of one host, for vectors in this memory.
-  [[nodiscard]] link const& within_a_host(memory_kind where) const noexcept {
-    return where == memory_kind::allocator && tells_apart() ? allocator : within_host;
+  [[nodiscard]] link const& within_a_host(memory_kind kind) const noexcept {
+    return kind == memory_kind::allocator && tells_apart() ? allocator : within_host;
   }
   /// True if both are the same in all members.
   friend bool operator==(network_profile const&, network_profile const&) = default;

@@ -11,16 +11,16 @@ namespace tutti::inline v0_1_0 {
 namespace detail {
 
 TUTTI_DECL void append_call(std::string& text, call const& c, operation_number const& n) {
-  auto const bounded = [](char const(&s)[call::text]) { return std::string_view(s, ::strnlen(s, call::text)); };
+  auto const bounded_text = [](char const(&s)[call::text]) { return std::string_view(s, ::strnlen(s, call::text)); };
   auto const comma = [&] { return text.back() == '(' ? "" : ", "; };
   append(text, {name(c.kind)});
   if (c.kind == operation_kind::none) {
     return;
   }
-  std::string_view const r = bounded(c.reduction);
+  std::string_view const r = bounded_text(c.reduction);
   append(text, {"(", r, r.empty() ? "" : " "});
   if (c.element[0] != 0 || c.count != 0) {
-    append(text, {bounded(c.element), " x ", c.count});
+    append(text, {bounded_text(c.element), " x ", c.count});
   }
   if (c.root != no_rank) {
     append(text, {", root ", c.root});
@@ -29,7 +29,7 @@ TUTTI_DECL void append_call(std::string& text, call const& c, operation_number c
     append(text, {comma(), "from rank ", n.sender, " to rank ", n.receiver});
   }
   if (c.topology[0] != 0) {
-    append(text, {comma(), bounded(c.topology)});
+    append(text, {comma(), bounded_text(c.topology)});
   }
   append(text, {")"});
 }

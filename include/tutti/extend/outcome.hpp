@@ -17,10 +17,10 @@ namespace tutti::inline v0_1_0 {
 struct rank_failure : error_facts {
   rank_failure() = default;
   /// Constructs the failure from its parts.
-  rank_failure(std::string what, failure why = failure::none, std::vector<rank_type> culprits = {}, int killed_by = 0,
-               int exited_with = 0)
-      : error_facts{.kind = why, .at_fault = std::move(culprits)},
-        text(std::move(what)),
+  rank_failure(std::string description, failure kind_of_failure = failure::none, std::vector<rank_type> culprits = {},
+               int killed_by = 0, int exited_with = 0)
+      : error_facts{.kind = kind_of_failure, .at_fault = std::move(culprits)},
+        text(std::move(description)),
         signal(killed_by),
         status(exited_with) {}
   /// The failure of a rank that threw this error.
@@ -46,24 +46,24 @@ namespace detail {
 [[nodiscard]] TUTTI_DECL std::string encode(rank_failure const& f);
 
 /// Reads the output of `encode`. Returns false for any other bytes.
-[[nodiscard]] TUTTI_DECL bool decode(std::string_view bytes, rank_failure& to);
+[[nodiscard]] TUTTI_DECL bool decode(std::string_view bytes, rank_failure& result);
 
 /// Rethrows the exception of the rank, or throws an error with all known facts.
-[[noreturn]] TUTTI_DECL void throw_failure(rank_failure const& why);
+[[noreturn]] TUTTI_DECL void throw_failure(rank_failure const& failure);
 
 }  // namespace detail
 
 /// The result of one rank: a value of type R (which may be void), or a failure.
 template <class R>
 class outcome {
-  struct nothing {};
-  struct stored {  // wrapped, because std::vector<bool> holds no bool
-    std::conditional_t<std::is_void_v<R>, nothing, R> value;
+  struct no_value {};
+  struct value_holder {  // wrapped, because std::vector<bool> holds no bool
+    std::conditional_t<std::is_void_v<R>, no_value, R> value;
   };
 
  public:
   /// Constructs the outcome of a rank that failed.
-  outcome(rank_failure why) : why_(std::move(why)) {}
+  outcome(rank_failure reason) : failure_(std::move(reason)) {}
   /// Constructs the outcome of a rank that returned; the arguments make the value.
   template <class... Args>
   explicit outcome(std::in_place_t, Args&&... args) {
@@ -100,17 +100,17 @@ class outcome {
   }
 
   /// The reason for the missing value; an empty failure if there is a value.
-  [[nodiscard]] rank_failure const& failure() const noexcept { return why_; }
+  [[nodiscard]] rank_failure const& failure() const noexcept { return failure_; }
 
  private:
   void expect_value() const {
     if (!has_value()) {
-      detail::throw_failure(why_);
+      detail::throw_failure(failure_);
     }
   }
 
-  std::vector<stored> value_;  ///< the value, or empty
-  rank_failure why_;
+  std::vector<value_holder> value_;  ///< the value, or empty
+  rank_failure failure_;
 };
 
 }  // namespace tutti

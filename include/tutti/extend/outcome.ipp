@@ -10,18 +10,18 @@
 namespace tutti::inline v0_1_0::detail {
 
 TUTTI_DECL rank_failure current_failure() {
-  rank_failure why;
+  rank_failure failed_rank;
   try {
     throw;
   } catch (error const& e) {
-    why = rank_failure(e);
+    failed_rank = rank_failure(e);
   } catch (std::exception const& e) {
-    why.text = e.what();
+    failed_rank.text = e.what();
   } catch (...) {
-    why.text = "an exception that is not a std::exception";
+    failed_rank.text = "an exception that is not a std::exception";
   }
-  why.exception = std::current_exception();
-  return why;
+  failed_rank.exception = std::current_exception();
+  return failed_rank;
 }
 
 TUTTI_DECL rank_failure unwound_failure() {
@@ -39,10 +39,10 @@ TUTTI_DECL std::string encode(rank_failure const& f) {
   return p.take();
 }
 
-TUTTI_DECL bool decode(std::string_view bytes, rank_failure& to) {
-  auto& [kind, communicator, operation, sequence, step, self, at_fault] = static_cast<error_facts&>(to);
+TUTTI_DECL bool decode(std::string_view bytes, rank_failure& result) {
+  auto& [kind, communicator, operation, sequence, step, self, at_fault] = static_cast<error_facts&>(result);
   unpacker u(bytes);
-  to.text = u.text();
+  result.text = u.text();
   auto const number = u.number();
   kind = static_cast<failure>(number);
   communicator = u.text();
@@ -57,14 +57,14 @@ TUTTI_DECL bool decode(std::string_view bytes, rank_failure& to) {
   return u.is_complete() && number < failure_kinds;
 }
 
-TUTTI_DECL void throw_failure(rank_failure const& why) {
-  if (why.exception) {
-    std::rethrow_exception(why.exception);
+TUTTI_DECL void throw_failure(rank_failure const& failed_rank) {
+  if (failed_rank.exception) {
+    std::rethrow_exception(failed_rank.exception);
   }
-  if (why.kind == failure::none) {
-    throw std::runtime_error(why.text);
+  if (failed_rank.kind == failure::none) {
+    throw std::runtime_error(failed_rank.text);
   }
-  throw error(static_cast<error_facts const&>(why), why.text);
+  throw error(static_cast<error_facts const&>(failed_rank), failed_rank.text);
 }
 
 }  // namespace tutti::detail

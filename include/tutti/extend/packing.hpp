@@ -53,7 +53,7 @@ class unpacker {
 
   /// The next number; 0 if there is none.
   std::uint64_t number() noexcept {
-    std::string_view const eight = cut(8);
+    std::string_view const eight = take_part(8);
     std::uint64_t value = 0;
     for (std::size_t i = 0; i < eight.size(); ++i) {
       value |= std::uint64_t{static_cast<unsigned char>(eight[i])} << (8 * i);
@@ -68,15 +68,15 @@ class unpacker {
     return good_ ? static_cast<T>(value) : T{};
   }
   /// The next text, a part of the bytes; empty if there is none.
-  std::string_view text() noexcept { return cut(number()); }
+  std::string_view text() noexcept { return take_part(number()); }
   /// The next texts.
   template <class Texts = std::vector<std::string>>
   Texts texts() {
-    Texts out;
+    Texts list;
     for (std::uint64_t count = number(); good_ && count > 0; --count) {
-      out.emplace_back(text());
+      list.emplace_back(text());
     }
-    return out;
+    return list;
   }
   /// True if everything that was read was there.
   [[nodiscard]] bool good() const noexcept { return good_; }
@@ -84,7 +84,7 @@ class unpacker {
   [[nodiscard]] bool is_complete() const noexcept { return good_ && left_.empty(); }
 
  private:
-  std::string_view cut(std::uint64_t length) noexcept {
+  std::string_view take_part(std::uint64_t length) noexcept {
     if (!good_ || length > left_.size()) {
       good_ = false;
       return {};

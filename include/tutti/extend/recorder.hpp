@@ -56,10 +56,10 @@ class recorder {
   [[nodiscard]] std::uint64_t started() const noexcept { return next_.load(std::memory_order_relaxed); }
 
   /// Records the end of an operation. For the library.
-  void finish(std::uint64_t place, state how) noexcept {
+  void finish(std::uint64_t place, state final_state) noexcept {
     entry& e = entries_[place % capacity];
     if (e.place == place) {
-      e.now = how;
+      e.now = final_state;
     }
   }
 

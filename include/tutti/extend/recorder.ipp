@@ -9,13 +9,13 @@ namespace tutti::inline v0_1_0 {
 
 TUTTI_DECL std::string recorder::text() const {
   constexpr std::string_view states[] = {"started", "completed", "failed"};
-  std::string out;
+  std::string lines;
   for_each([&](entry const& e) {
-    out.append("#").append(std::to_string(e.number.sequence)).append(" ");
-    out.append(describe(e.what, e.number)).append(": ");
-    out.append(states[static_cast<std::size_t>(e.now)]).append("\n");
+    lines.append("#").append(std::to_string(e.number.sequence)).append(" ");
+    lines.append(describe(e.what, e.number)).append(": ");
+    lines.append(states[static_cast<std::size_t>(e.now)]).append("\n");
   });
-  return out;
+  return lines;
 }
 
 }  // namespace tutti

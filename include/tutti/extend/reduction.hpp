@@ -107,14 +107,14 @@ inline constexpr bool needs_raw_contributions = [] {
 template <reduction R>
 inline constexpr network_operation network_operation_of = [] {
   if constexpr (requires { R::in_network; }) {
-    constexpr network_operation asked = R::in_network;
-    constexpr bool of_floats = asked == network_operation::sum_float32 || asked == network_operation::max_float32 ||
-                               asked == network_operation::update;
-    constexpr bool of_integers = asked == network_operation::saturating_sum_int32;
-    using given = typename R::accumulator_type;
-    static_assert(!of_floats || std::same_as<given, float>, "the device's elements are float");
-    static_assert(!of_integers || std::same_as<given, std::int32_t>, "the device's elements are int32_t");
-    return asked;
+    constexpr network_operation operation = R::in_network;
+    constexpr bool of_floats = operation == network_operation::sum_float32 ||
+                               operation == network_operation::max_float32 || operation == network_operation::update;
+    constexpr bool of_integers = operation == network_operation::saturating_sum_int32;
+    using accumulator = typename R::accumulator_type;
+    static_assert(!of_floats || std::same_as<accumulator, float>, "the device's elements are float");
+    static_assert(!of_integers || std::same_as<accumulator, std::int32_t>, "the device's elements are int32_t");
+    return operation;
   } else {
     return network_operation::none;
   }

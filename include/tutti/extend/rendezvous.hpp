@@ -19,10 +19,10 @@ inline constexpr duration join_timeout = std::chrono::seconds(60);
 /// `exchange` is collective: every member passes a text, and receives the texts of all in rank order. It may be called
 /// several times. After the deadline it throws tutti::error (failure::join) with the missing ranks.
 template <class M>
-concept rendezvous = requires(M& m, M const& c, std::string_view mine) {
+concept rendezvous = requires(M& m, M const& c, std::string_view text) {
   { c.rank() } -> std::same_as<rank_type>;
   { c.size() } -> std::same_as<rank_type>;
-  { m.exchange(mine) } -> std::same_as<std::vector<std::string>>;
+  { m.exchange(text) } -> std::same_as<std::vector<std::string>>;
 };
 
 /// A rendezvous whose members are all on one host.

@@ -82,9 +82,9 @@ struct step {
   if (s.receives() && s.action != action::copy) {
     return s.arrives == memory::output || s.local == memory::output ? "combines what is not to be combined" : "";
   }
-  memory const from = s.receives() ? s.arrives : s.send.memory;
-  bool const lifts_or_finishes = !s.receives() && (s.receive.memory == memory::output || from == memory::input);
-  return s.receive.memory == from || lifts_or_finishes ? "" : "copies into a memory that holds something else";
+  memory const source = s.receives() ? s.arrives : s.send.memory;
+  bool const lifts_or_finishes = !s.receives() && (s.receive.memory == memory::output || source == memory::input);
+  return s.receive.memory == source || lifts_or_finishes ? "" : "copies into a memory that holds something else";
 }
 
 /// A communication pattern: which rank sends which blocks to which rank, for any number of ranks. A value that owns no
@@ -203,17 +203,17 @@ concept identifiable = topology<T> && (std::is_empty_v<T> || has_settings<T>);
 /// The name and settings of a topology as one value, for comparison with topologies of other types.
 template <identifiable T>
 [[nodiscard]] constexpr topology_settings identity_of([[maybe_unused]] T const& t, [[maybe_unused]] rank_type n) {
-  constexpr topology_settings named = [] {
+  constexpr topology_settings name_settings = [] {
     topology_settings s{.identity = hash(T::name)};
     s.set_label(T::name);
     return s;
   }();
   if constexpr (has_settings<T>) {
     topology_settings s = t.settings(n);
-    s.identity = (s.identity ^ named.identity) * 16777619U;
+    s.identity = (s.identity ^ name_settings.identity) * 16777619U;
     return s;
   } else {
-    return named;
+    return name_settings;
   }
 }
 

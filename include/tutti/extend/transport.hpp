@@ -40,26 +40,27 @@ namespace tutti::inline v0_1_0 {
 /// Waiting. `arm` returns a descriptor that becomes readable when there may be work; after `arm` the caller checks
 /// once more, then sleeps on the descriptor, and calls `disarm`.
 template <class T>
-concept transport = requires(T& t, T const& c, rank_type peer, flow s, std::span<std::byte const> bytes,
-                             std::size_t granule, receive_request w, ticket k, call const& what, fault const& why) {
-  { T::name } -> std::convertible_to<std::string_view>;
-  { c.rank() } -> std::same_as<rank_type>;
-  { c.size() } -> std::same_as<rank_type>;
-  { t.begin(s, what) } -> std::same_as<void>;
-  { t.end(s) } -> std::same_as<void>;
-  { t.send(peer, s, bytes, granule) } -> std::same_as<send_result>;
-  { t.is_released(peer, s, k) } -> std::same_as<bool>;
-  { t.view(peer, s, w) } -> std::same_as<chunk>;
-  { t.release(peer, s) } -> std::same_as<void>;
-  { t.poll() } -> std::same_as<void>;
-  { t.arm() } -> std::same_as<int>;
-  { t.disarm() } -> std::same_as<void>;
-  { c.now() } -> std::same_as<time_point>;
-  { t.fault() } -> std::same_as<tutti::fault>;
-  { t.probe() } -> std::same_as<void>;
-  { t.revoke(why) } -> std::same_as<void>;
-  { t.quiesce() } -> std::same_as<void>;
-};
+concept transport =
+    requires(T& t, T const& c, rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule,
+             receive_request w, ticket k, call const& description, fault const& cause) {
+      { T::name } -> std::convertible_to<std::string_view>;
+      { c.rank() } -> std::same_as<rank_type>;
+      { c.size() } -> std::same_as<rank_type>;
+      { t.begin(s, description) } -> std::same_as<void>;
+      { t.end(s) } -> std::same_as<void>;
+      { t.send(peer, s, bytes, granule) } -> std::same_as<send_result>;
+      { t.is_released(peer, s, k) } -> std::same_as<bool>;
+      { t.view(peer, s, w) } -> std::same_as<chunk>;
+      { t.release(peer, s) } -> std::same_as<void>;
+      { t.poll() } -> std::same_as<void>;
+      { t.arm() } -> std::same_as<int>;
+      { t.disarm() } -> std::same_as<void>;
+      { c.now() } -> std::same_as<time_point>;
+      { t.fault() } -> std::same_as<tutti::fault>;
+      { t.probe() } -> std::same_as<void>;
+      { t.revoke(cause) } -> std::same_as<void>;
+      { t.quiesce() } -> std::same_as<void>;
+    };
 
 /// A transport whose ranks on one host are threads of one process, and share memory; otherwise they are processes.
 template <class T>
@@ -107,8 +108,8 @@ concept notices_departure = transport<T> && requires(T& t, rank_type peer) {
 /// of a fault in another communicator: peers that miss this rank later report that fault instead of
 /// `failure::peer_lost`. Messages that this rank has sent are still delivered.
 template <class T>
-concept announces_departure = transport<T> && requires(T& t, fault const& why) {
-  { t.announce_departure(why) } -> std::same_as<void>;
+concept announces_departure = transport<T> && requires(T& t, fault const& cause) {
+  { t.announce_departure(cause) } -> std::same_as<void>;
 };
 
 /// A transport whose receivers may read a message in the sender's memory: `shares(peer, flow, bytes)` is true if that
@@ -126,7 +127,7 @@ concept shares_memory = requires(T const& t, rank_type peer, flow s, std::span<s
 /// A receiver whose `view` shows the message may make the result in the sender's memory at once: `result_place` is the
 /// address, or null. Results made there are given back from there.
 ///
-/// @pre of each flow, at most one message is lent to each peer at a time
+/// @pre at most one message of a flow is lent to each peer at a time
 template <class T>
 concept lends = transport<T> && requires(T& t, rank_type peer, flow s, std::span<std::byte const> bytes,
                                          std::size_t granule, std::byte* back) {
@@ -136,11 +137,11 @@ concept lends = transport<T> && requires(T& t, rank_type peer, flow s, std::span
 };
 
 /// A transport that copies messages and can send one copy to several peers. `next_message` is called before the first
-/// `send` of each message of a flow; `same` is true if the message has the bytes of the previous one on that flow,
-/// perhaps to another peer.
+/// `send` of each message of a flow; `is_repeated` is true if the message has the bytes of the previous one on that
+/// flow, perhaps to another peer.
 template <class T>
-concept reuses_copies = transport<T> && requires(T& t, flow s, bool same) {
-  { t.next_message(s, same) } -> std::same_as<void>;
+concept reuses_copies = transport<T> && requires(T& t, flow s, bool is_repeated) {
+  { t.next_message(s, is_repeated) } -> std::same_as<void>;
 };
 
 /// A transport with in-network aggregators (`aggregators`), which combine or multicast messages. All ranks call
@@ -152,11 +153,11 @@ concept reuses_copies = transport<T> && requires(T& t, flow s, bool same) {
 /// the result may overwrite the contribution, and a transport may read and resend a contribution until the result has
 /// arrived there: `send` may take all of a message to an aggregator at once, without a ticket.
 template <class T>
-concept aggregates = transport<T> && requires(T& t, flow s, rank_type helper, aggregation_part const& mine) {
+concept aggregates = transport<T> && requires(T& t, flow s, rank_type aggregator, aggregation_part const& part) {
   requires std::bool_constant<(T::supports(network_operation::none), true)>::value;
-  { T::supports(mine.operation) } -> std::same_as<bool>;
-  { t.join_aggregation(s, mine) } -> std::same_as<void>;
-  { t.missing(helper, s) } -> std::same_as<rank_type>;
+  { T::supports(part.operation) } -> std::same_as<bool>;
+  { t.join_aggregation(s, part) } -> std::same_as<void>;
+  { t.missing(aggregator, s) } -> std::same_as<rank_type>;
 };
 
 /// True if an in-network aggregator is available and worth using; equal on all ranks. A transport that may lack one,

@@ -30,9 +30,9 @@ struct block_range {
     if (blocks == 1) {
       return true;
     }
-    const std::uint32_t ahead = (other.first + blocks - first) % blocks;
-    const std::uint32_t behind = (first + blocks - other.first) % blocks;
-    return ahead < count || behind < other.count;
+    const std::uint32_t distance_ahead = (other.first + blocks - first) % blocks;
+    const std::uint32_t distance_back = (first + blocks - other.first) % blocks;
+    return distance_ahead < count || distance_back < other.count;
   }
 };
 

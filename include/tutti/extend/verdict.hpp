@@ -28,12 +28,12 @@ struct verdict {
 
   /// The verdict on two schedules together, with the first violation of either.
   [[nodiscard]] friend constexpr verdict combine(verdict const& a, verdict const& b) {
-    verdict all = a ? b : a;
-    all.keeps_order = a.keeps_order && b.keeps_order;
-    all.raw = a.raw && b.raw;
-    all.war_free = a.war_free && b.war_free;
-    all.self_overlap = a.self_overlap || b.self_overlap;
-    return all;
+    verdict result = a ? b : a;
+    result.keeps_order = a.keeps_order && b.keeps_order;
+    result.raw = a.raw && b.raw;
+    result.war_free = a.war_free && b.war_free;
+    result.self_overlap = a.self_overlap || b.self_overlap;
+    return result;
   }
 };
 

@@ -114,10 +114,10 @@ void use(tutti::communicator<tutti::loopback>& world, int* pointer, plane gaps, 
   tell.start(v);                       // error: broadcast takes \(data, root\)
   join(list);                          // error: not one after the other in memory
   join(doubles, v);                    // error: input and output must have elements of one type
-  collect(v, v);                       // error: gather takes \(mine, all, root\)
+  collect(v, v);                       // error: gather takes \(input, output, root\)
   collect(v, read_only, 0);            // error: this buffer is written
   collect(bits, v, 0);                 // error: elements of std::vector<bool> are bits
-  deal(v, v);                          // error: scatter takes \(all, mine, root\)
+  deal(v, v);                          // error: scatter takes \(input, output, root\)
   deal(v, doubles, 0);                 // error: input and output must have elements of one type
   swap(v, std::vector<int>(4));        // error: the result would be lost
   swap(v);                             // error: alltoall takes \(input, output\)

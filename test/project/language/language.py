@@ -44,6 +44,8 @@ NAMES = set(f"{PREPOSITIONS} {PRONOUNS} {QUESTIONS} {PARTICIPLES} alone anew".sp
 REGULAR_PARTICIPLE = re.compile(r"[a-z]{2,}ed$")
 NOUNS = set("bed bleed breed creed deed defined embed expected feed need red seed shed signed speed unsigned weed".split())
 
+OVERRIDE = re.compile(r"\w+\s*\([^()]*\)\s*(const\s*)?(noexcept\s*)?(override|final)\b")  # another class names it
+
 NO_TYPE = set("""return co_return co_await co_yield throw case else delete new goto operator and or not sizeof alignof if
     while do requires public private protected default break continue using typename""".split())
 CPP = (".hpp", ".ipp", ".cpp", ".cu", ".cuh")
@@ -185,7 +187,7 @@ def check_names(findings, path, code, line_of, allowed, public):
         if not is_no_noun(name.lower()):
             continue
         qualified = i > 1 and tokens[i - 1][0] == "::" and tokens[i - 2][0] == "std"
-        if qualified or token == "this":
+        if qualified or token == "this" or OVERRIDE.match(code, place):
             continue
         findings.tokens["allowed" if name in allowed else "no noun"] += 1
         if name not in allowed and token not in public and (place in places or declared(code, tokens, i)):

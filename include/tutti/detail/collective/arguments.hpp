@@ -218,13 +218,15 @@ struct refusal<Op, Reads, Time, form<Forms...>, Arguments...> {
   static_assert(fits_number<op::reduce_scatter>,
                 "reduce_scatter takes (data) or (input, output); where contributions and results are of two types, "
                 "only the latter");
-  static_assert(fits_number<op::allgather>, "allgather takes (all) or (mine, all)");
-  static_assert(fits_number<op::gather>,
-                "gather takes (mine, all, root), or (mine, all, root, total) where ranks give different numbers of "
-                "elements; is the root missing?");
-  static_assert(fits_number<op::scatter>,
-                "scatter takes (all, mine, root), or (all, mine, root, total) where ranks get different numbers of "
-                "elements; is the root missing?");
+  static_assert(fits_number<op::allgather>, "allgather takes (output) or (input, output)");
+  static_assert(
+      fits_number<op::gather>,
+      "gather takes (input, output, root), or (input, output, root, total) where ranks give different numbers of "
+      "elements; is the root missing?");
+  static_assert(
+      fits_number<op::scatter>,
+      "scatter takes (input, output, root), or (input, output, root, total) where ranks get different numbers of "
+      "elements; is the root missing?");
   static_assert(fits_number<op::alltoall>, "alltoall takes (input, output)");
   static_assert(fits_number<meeting>, "barrier takes no arguments: it moves no elements");
   static_assert(fits_number<op::transfer> || !Reads, "send takes (data, rank); is the receiver's rank missing?");

@@ -147,7 +147,7 @@ class segment_runner {
                     .operation = context.payload.in_network(),
                     .bytes = slice_.elements_in(summary.blocks) * context.payload.size_of(summary.source_memory),
                     .combine = &payload::combine,
-                    .of = &context.payload});
+                    .context = &context.payload});
       }
     }
   }

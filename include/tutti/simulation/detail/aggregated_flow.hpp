@@ -93,7 +93,7 @@ struct aggregated_flow {
       if (workers[i].contributes && result == nullptr) {
         result = &contents[i];
       } else if (workers[i].contributes && !contents[i].empty()) {
-        part.combine(part.of, result->data(), contents[i].data(), contents[i].size());
+        part.combine(part.context, result->data(), contents[i].data(), contents[i].size());
       }
     }
   }

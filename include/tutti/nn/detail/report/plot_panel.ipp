@@ -37,12 +37,12 @@ TUTTI_DECL std::vector<plot_point> plot_panel::upright(double x) const {
 TUTTI_DECL std::string plot_panel::svg() const {
   std::string s = text(area_.left, area_.top - 9, "start", title_, " font-weight=\"bold\"");
   double const bottom = area_.top + area_.height;
-  double above = bottom + 13;  // of the last label; others leave room for its letters
+  double last_label = bottom + 13;  // its height; others leave room for its letters
   for (double const y : ticks(axes_.low, axes_.high)) {
     s += line(area_.left, at_y(y), area_.left + area_.width, at_y(y), "#e4e4e4");
-    if (at_y(y) <= above - 13) {
+    if (at_y(y) <= last_label - 13) {
       s += text(area_.left - 8, at_y(y) + 4, "end", axis_label(y, axes_.y_labels));
-      above = at_y(y);
+      last_label = at_y(y);
     }
   }
   double free = area_.left - 20;
