@@ -118,7 +118,7 @@ class staged_transport : private staged_memory<D>, public over_host<Host> {
   [[nodiscard]] send_result send(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule) {
     return host_.send(peer, s, bytes, granule);
   }
-  [[nodiscard]] bool released(rank_type peer, flow s, ticket k) { return host_.released(peer, s, k); }
+  [[nodiscard]] bool is_released(rank_type peer, flow s, ticket k) { return host_.is_released(peer, s, k); }
   [[nodiscard]] chunk view(rank_type peer, flow s, receive_request const& w) { return host_.view(peer, s, w); }
   void release(rank_type peer, flow s) { host_.release(peer, s); }
   [[nodiscard]] bool has_left(rank_type peer)
