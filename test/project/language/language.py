@@ -125,6 +125,10 @@ class Comments:
             self.findings.add(self.path, line, f'a comment begins with "{found[0]}": begin with a noun or a verb')
 
 
+def blank(found):
+    return " " * len(found[0])
+
+
 def check_cpp(findings, words, path, source, allowed, public):
     starts = [0] + [m.end() for m in re.finditer("\n", source)]
     line_of = lambda place: bisect.bisect_right(starts, place)
@@ -152,7 +156,7 @@ def check_cpp(findings, words, path, source, allowed, public):
     comments.flush()
     code.append(source[end:])
     if path.endswith(CPP):
-        check_names(findings, path, re.sub(r"(?m)^ *# *include.*", "", "".join(code)), line_of, allowed, public)
+        check_names(findings, path, re.sub(r"(?m)^ *# *include.*", blank, "".join(code)), line_of, allowed, public)
 
 
 def declared(code, tokens, i):
