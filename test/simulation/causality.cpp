@@ -299,7 +299,7 @@ BOOST_AUTO_TEST_CASE(timelines_travel) {
   timeline t;
   t.add({.kind = event_kind::note, .time = 5ns, .text = "a \"quoted\" text"});
   t.add({.kind = event_kind::send, .time = 7ns, .peer = 3, .bytes = 9});
-  auto bytes = t.packed();
+  auto bytes = t.pack();
   auto const back = timeline::unpack(bytes);
   BOOST_REQUIRE(back.size() == 2U);
   BOOST_TEST(back[0].text == "a \"quoted\" text");

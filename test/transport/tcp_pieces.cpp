@@ -154,4 +154,74 @@ BOOST_AUTO_TEST_CASE(chunks_are_aligned_after_any_cut) {
   BOOST_TEST(take(16, 16) == 16U);
 }
 
+/// A receiver that asks for a long message before the padding of the previous one has arrived returns each byte of
+/// credit once, although both were granted in advance.
+BOOST_AUTO_TEST_CASE(credit_in_advance_is_granted_once) {
+  tcp_options o;
+  o.world = {3, 4};
+  o.window = 4000;
+  tcp_ranks world(2, o);
+  tutti::host_port at;
+  BOOST_REQUIRE(net::parse(world[1].address(), at));
+  descriptor const peer = net::connect(net::resolve(at.host, at.port).front(), steady_now() + std::chrono::seconds(5));
+  auto const say = [&](void const* bytes, std::size_t count) {
+    BOOST_REQUIRE(write_some(peer.get(), {static_cast<std::byte const*>(bytes), count}).state == io::complete);
+  };
+  detail::tcp::hello h;
+  h.world = o.world;
+  h.kind = detail::tcp::greeting::hello;
+  h.sender = 0;
+  h.receiver = 1;
+  say(&h, sizeof h);
+
+  constexpr std::size_t bytes = 2001;  // more than credit that may be withheld, and not a multiple of the alignment
+  constexpr int pairs = 8;
+  static_assert(detail::tcp::padding(bytes) != 0);
+  BOOST_REQUIRE(bytes > detail::tcp::max_withheld_credit(o.window));
+  detail::tcp::frame f;
+  f.kind = detail::tcp::frame_kind::piece;
+  f.sender_call = laws::a_call(1);
+  f.part = bytes;
+  f.bytes = bytes;
+  std::vector<std::byte> const payload(bytes + detail::tcp::padding(bytes));
+  std::vector<std::byte> place(bytes);
+  flow const s{0, 0};
+  auto const take = [&] {  // without `poll`, which would store the piece, padding included
+    time_point const deadline = steady_now() + std::chrono::seconds(20);
+    for (std::size_t received_bytes = 0; received_bytes != bytes;) {
+      BOOST_REQUIRE((steady_now() < deadline));
+      if (chunk const c = world[1].view(0, s, {bytes - received_bytes, 1, place.data() + received_bytes})) {
+        received_bytes += c.bytes;
+        world[1].release(0, s);
+      }
+    }
+  };
+  auto const ask = [&] { BOOST_TEST(!world[1].view(0, s, {bytes, 1, place.data()})); };  // grants credit in advance
+  for (int pair = 0; pair != pairs; ++pair) {
+    ask();
+    say(&f, sizeof f);
+    say(payload.data(), bytes);
+    take();
+    ask();
+    say(payload.data(), payload.size() - bytes);
+    say(&f, sizeof f);
+    say(payload.data(), payload.size());
+    take();
+  }
+  std::vector<std::byte> answers;
+  BOOST_TEST(world.run_until([&] {
+    std::byte part[4096];
+    auto const result = read_some(peer.get(), part);
+    answers.insert(answers.end(), part, part + result.bytes);
+    return result.state != io::complete;
+  }) == "");
+  std::size_t credit = 0;
+  for (std::size_t i = answers.size() % sizeof f; i != answers.size(); i += sizeof f) {  // a hello may come first
+    std::memcpy(&f, answers.data() + i, sizeof f);
+    credit += f.credits[0];
+  }
+  BOOST_TEST(credit > 0U);
+  BOOST_TEST(credit <= 2 * pairs * detail::tcp::window_cost(bytes));
+}
+
 }  // namespace

@@ -21,7 +21,7 @@ namespace tutti::inline v0_1_0 {
 /// of the slices in that bin. A bin has a field of 40 bits and nothing is ever carried from one into another, so
 /// dropping the low bins of a sum, as a higher tier demands, equals summing without them. Hence accumulator(S + T) is
 /// a function of accumulator(S) and accumulator(T), equal for all orders and groupings. That is the whole proof. It
-/// needs fields that do not overflow: a slice is at most 2^26 in size, so up to `most` numbers fit.
+/// needs fields that do not overflow: a slice is at most 2^26 in size, so up to `limit` numbers fit.
 ///
 /// Other values have tiers of their own. Zeros are below all bins, and drop out if any other value is added;
 /// infinities and NaN are above all, and make all else drop out. So a sum is -0 only if all numbers are -0, NaN if

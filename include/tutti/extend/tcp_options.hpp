@@ -10,7 +10,7 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// Settings of a rank in a `tcp` world. Ranks may differ in all but `world`. Times must not be negative; `no_deadline`
+/// Settings of a rank in a `tcp` world. Ranks may differ in all of them. Times must not be negative; `no_deadline`
 /// means one year.
 struct tcp_options {
   /// The network interface: its name ("eth0") or one of its addresses. Empty: the one by which the others reach this

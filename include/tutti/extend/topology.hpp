@@ -59,7 +59,7 @@ struct step {
   tutti::action action = tutti::action::copy;  ///< action on the blocks that arrive
   memory local = memory::work;                 ///< memory of a fold's other operand
   memory arrives = memory::work;               ///< memory from which the sender sent
-  tutti::loan loan = tutti::loan::none;        ///< rank that may touch the sent blocks
+  tutti::loan loan = tutti::loan::none;        ///< loan of the sent blocks, if any
 
   friend constexpr bool operator==(step const&, step const&) = default;
 
@@ -110,8 +110,8 @@ concept topology = std::copyable<T> && requires {
 ///   - every rank that gets a result ends with exactly that; in a reduction it has each contribution once;
 ///   - contributions are combined in rank order if `combines_in_order`;
 ///   - it is correct in place, where input, work and output are one memory;
-///   - no rank writes a block while a peer may still read it in place, or the verdict says so (`war_free`) and the
-///   engine
+///   - no rank writes a block while a peer may still read it in place; otherwise `verdict::war_free`, free of hazards
+///     of writes after reads, is false, and the engine
 ///     waits for readers before it writes;
 ///   - a block that is lent to a peer is touched by no other rank until that peer gives it back, to `output`.
 template <class T, class Op>

@@ -47,14 +47,14 @@ struct event {
 /// Receives events, from the thread that uses the communicator, in the order in which they happen.
 ///
 /// `record` is on the data path, so it neither throws nor blocks. No event is made if `is_enabled` is false, or while
-/// an optional member `on()` returns false.
+/// an optional member `is_on()` returns false.
 template <class T>
 concept tracer = std::movable<T> && requires(T& t, event const& e) {
   { T::is_enabled } -> std::convertible_to<bool>;
   { t.record(e) } noexcept -> std::same_as<void>;
 };
 
-/// True if the tracer records at present. A tracer that can be switched off has a member `on()`.
+/// True if the tracer records at present. A tracer that can be switched off has a member `is_on()`.
 template <tracer Trace>
 [[nodiscard]] constexpr bool listens(Trace const& trace) noexcept {
   if constexpr (!Trace::is_enabled) {

@@ -158,7 +158,7 @@ TUTTI_DECL void train(replica& model, nn::strategy& ranks, observers& observer_l
     auto const result = watch.end_epoch(epoch, local_test_metrics(model, ranks), model.test_size());
     expect_finite(static_cast<float>(result.training_loss), "epoch", epoch + 1);
     model.end_epoch();
-    model.statistics_images(0);  // must follow unite_statistics: survivors of a lost rank may repeat the mean
+    model.statistics_images(0);  // must follow average_statistics: survivors of a lost rank may repeat the mean
     if (epoch + 1 != settings.epochs) {
       ranks.restore_weights(model.parameters());
     }

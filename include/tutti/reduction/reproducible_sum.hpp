@@ -216,10 +216,10 @@ concept adds_reproducibly = reproducible<T> || refuse_reproducible<T>();
 /// The bits depend on the contributions. If each rank adds numbers before the call, the result depends on the number of
 /// ranks, unless it adds accumulators:
 ///
-///     tutti::allreduce sum{world, tutti::ring{}, tutti::reproducible_sum<tutti::binned, float>{}};
+///     tutti::allreduce sum{world, tutti::ring{}, tutti::reproducible_sum<tutti::binned_sum, float>{}};
 ///     sum(accumulators, gradients);
 ///
-/// Elements: float, double, and accumulators of type binned.
+/// Elements: float, double, and accumulators of type binned_sum.
 /// Bits: one result, over every schedule and any number of ranks.
 /// Cost: an element travels as itself in a contribution or a result, and as 16 bytes in a partial sum.
 /// Source: that of binned.

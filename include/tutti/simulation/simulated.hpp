@@ -134,7 +134,7 @@ class simulated {
   /// Frees the chunk that `view` returned.
   void release(rank_type peer, flow s) { simulation_->release(*world_, peer, rank_, s); }
 
-  /// The simulated aggregator (a "helper" in names) is a part of the switch at the root of the network. It combines
+  /// The simulated aggregator is a part of the switch at the root of the network. It combines
   /// contributions in the order of the workers, as the ranks would.
   [[nodiscard]] static constexpr bool supports(network_operation operation) noexcept {
     return operation != network_operation::none && operation != network_operation::update;

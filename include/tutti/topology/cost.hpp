@@ -42,8 +42,8 @@ namespace detail {
 /// interface handles one message at a time, in the order of the schedule. The send and the receive of a step begin when
 /// the receive of the previous step ends; no step waits for a send.
 ///
-/// A helper has a port for each member. It is cut-through: it forwards the beginning of a message as soon as it has the
-/// first packet of every contribution. A packet keeps a port busy for `packet`.
+/// An aggregator has a port for each member. It is cut-through: it forwards the beginning of a message as soon as it
+/// has the first packet of every contribution. A packet keeps a port busy for `packet`.
 /// @pre the schedule is correct (`verify`)
 template <class Topology, class Op, class Gap>
 [[nodiscard]] constexpr std::uint64_t finishing_time(Topology const& topology, Op const& op, rank_type n,
@@ -63,7 +63,7 @@ template <class Topology, class Op, class Gap>
     bool has_sent = false;
     std::uint64_t now = 0;
     port link{};
-    std::vector<port> ports{};  // one for each member, if this is a helper
+    std::vector<port> ports{};  // one for each member, if this is an aggregator
     std::vector<message> inbox{};
   };
   const rank_type member_count = members(topology, op, n);

@@ -19,7 +19,7 @@ namespace tutti::inline v0_1_0 {
 ///
 /// Allreduce has three stages: a reduce to the leader on each host, an allreduce among the leaders, and a broadcast
 /// from the leader on each host. Reduce has the first two stages, broadcast the last two, and the root leads its host.
-/// Hosts may have different numbers of ranks. Only Outer may use helpers: Inner would need one for each host.
+/// Hosts may have different numbers of ranks. Only Outer may use aggregators: Inner would need one for each host.
 ///
 /// Offers: allreduce, reduce and broadcast, if Outer offers the same, and Inner the reduce and broadcast that it takes.
 /// Order: kept if both keep it, and the ranks of a host follow each other.
@@ -44,7 +44,7 @@ class hierarchical {
     return text;
   }();
 
-  /// True if Inner uses no helpers.
+  /// True if Inner uses no aggregators.
   static constexpr bool inner_is_alone = std::same_as<detail::ranks_alone_t<op::reduce, Inner>, Inner> &&
                                          std::same_as<detail::ranks_alone_t<op::broadcast, Inner>, Inner>;
 
@@ -119,14 +119,14 @@ class hierarchical {
     return static_cast<std::uint32_t>(total);
   }
 
-  /// The number of helpers that the operation needs beside n ranks.
+  /// The number of aggregators that the operation needs beside n ranks.
   template <class Op>
     requires possible<Op> && has_aggregators<Outer, Op>
   [[nodiscard]] constexpr rank_type aggregators(Op const& o, rank_type n) const {
     const rank_type hosts = groups_.groups(n);
     return hosts > 1 ? outer_.aggregators(outer_operation(o, n), hosts) : 0;
   }
-  /// The topology to run where no transport, or no device, can do what a helper is asked for.
+  /// The topology to run where no transport, or no device, can do what an aggregator is asked for.
   [[nodiscard]] constexpr auto without_aggregators() const
     requires requires(Outer const& o) { o.without_aggregators(); }
   {
@@ -250,7 +250,7 @@ class hierarchical {
     }
   }
 
-  /// Step i of the stage among hosts, for rank `me`: the leader of host `place`, or a helper (`place` >= hosts).
+  /// Step i of the stage among hosts, for rank `me`: the leader of host `place`, or an aggregator (`place` >= hosts).
   template <class Op>
   [[nodiscard]] constexpr step outer_step(Op const& o, rank_type n, rank_type me, rank_type place,
                                           std::uint32_t i) const {

@@ -6,8 +6,8 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// In-network aggregation: every rank sends its contribution to one helper, a switch that combines, and receives the
-/// accumulator of all contributions from it. A broadcast is a message to the helper, which multicasts it.
+/// In-network aggregation: every rank sends its contribution to one aggregator, a switch that combines, and receives
+/// the accumulator of all contributions from it. A broadcast is a message to the aggregator, which multicasts it.
 ///
 /// Only raw contributions are combined. Operations that no device can perform run by `star`.
 ///
@@ -26,16 +26,16 @@ struct in_network {
   /// True if only `input` is ever sent to be folded, and no partial sums.
   static constexpr bool sends_raw_contributions = true;
 
-  /// The topology to run where no transport, or no device, can do what a helper is asked for.
+  /// The topology to run where no transport, or no device, can do what an aggregator is asked for.
   [[nodiscard]] static constexpr star without_aggregators() noexcept { return {}; }
-  /// The number of helpers that the operation needs beside n ranks.
+  /// The number of aggregators that the operation needs beside n ranks.
   template <class Op>
     requires offers<in_network, Op>
   [[nodiscard]] constexpr rank_type aggregators(Op const&, rank_type n) const {
     return n == 1 ? 0 : 1;
   }
 
-  // Allreduce: the helper has rank n; it folds one contribution a step, then sends the accumulator to every rank.
+  // Allreduce: the aggregator has rank n; it folds one contribution a step, then sends the accumulator to every rank.
   /// The number of blocks of the vector.
   [[nodiscard]] constexpr std::uint32_t blocks(op::allreduce, rank_type) const { return 1; }
   /// The number of steps of rank me.
@@ -55,7 +55,7 @@ struct in_network {
                : detail::keep_own(0, memory::work);
   }
 
-  // Reduce: the helper sends the accumulator to the root only.
+  // Reduce: the aggregator sends the accumulator to the root only.
   /// The number of blocks of the vector.
   [[nodiscard]] constexpr std::uint32_t blocks(op::reduce, rank_type) const { return 1; }
   /// The number of steps of rank me.
@@ -70,7 +70,7 @@ struct in_network {
     return n == 1 || me == o.root ? at(op::allreduce{}, n, me, i) : step{.send = {n, memory::input, whole}};
   }
 
-  // Broadcast: the helper receives from the root and sends to all other ranks.
+  // Broadcast: the aggregator receives from the root and sends to all other ranks.
   /// The number of blocks of the vector.
   [[nodiscard]] constexpr std::uint32_t blocks(op::broadcast, rank_type) const { return 1; }
   /// The number of steps of rank me.
@@ -90,8 +90,8 @@ struct in_network {
  private:
   static constexpr block_range whole{0, 1};
 
-  /// A step of the helper: folds the contribution of rank r into the accumulator of the ranks below r. The first is
-  /// folded with the helper's `input`, which is the identity.
+  /// A step of the aggregator: folds the contribution of rank r into the accumulator of the ranks below r. The first is
+  /// folded with the aggregator's `input`, which is the identity.
   [[nodiscard]] static constexpr step take(rank_type r) {
     return {.receive = {r, memory::work, whole},
             .action = action::fold_right,

@@ -103,7 +103,7 @@ class planned_schedule {
 template <bool KeepsOrder, bool SendsRaw = false>
 class plan {
  public:
-  /// Flattens the schedule of rank me. A topology with helpers is replaced by its topology without helpers.
+  /// Flattens the schedule of rank me. A topology with aggregators is replaced by its topology without aggregators.
   /// @throws precondition_error if KeepsOrder, and the topology does not keep rank order in this operation
   template <identifiable Topology, class Op>
     requires offers<Topology, Op> && (!std::same_as<Op, op::transfer>) &&

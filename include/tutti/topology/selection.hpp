@@ -133,11 +133,11 @@ class selection {
     return visit([]<class T>(T const&) { return offers<T, Op>; });
   }
 
-  /// The topology to run where no transport, or no device, can do what a helper is asked for.
+  /// The topology to run where no transport, or no device, can do what an aggregator is asked for.
   [[nodiscard]] constexpr selection without_aggregators() const noexcept {
     return kind_ == schedule_kind::in_network ? selection(schedule_kind::star) : *this;
   }
-  /// The number of helpers that the operation needs beside n ranks.
+  /// The number of aggregators that the operation needs beside n ranks.
   template <class Op>
     requires offers<in_network, Op>
   [[nodiscard]] constexpr rank_type aggregators(Op const& o, rank_type n) const {

@@ -126,7 +126,7 @@ class basic_shared_memory {
   }
   /// Throws as `view` does if that peer is at the same flow with another call, even if it sends nothing.
   void detect_mismatch(rank_type peer, flow s) { endpoint_.detect_mismatch(peer, s); }
-  /// True if a peer, from which no message is expected, is known to have left or died.
+  /// True if a peer, from which no message is expected, is known to have left. A death is a fault instead.
   [[nodiscard]] bool has_left(rank_type peer) const noexcept { return endpoint_.has_departed(peer); }
   /// Answers ranks that have asked what this rank waits for.
   void publish_wait(wait_report const& w) noexcept { endpoint_.publish_wait(w); }

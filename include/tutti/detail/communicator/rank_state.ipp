@@ -190,17 +190,17 @@ TUTTI_DECL void rank_state::append_circle(std::string& text, std::uint64_t circl
 /// "; the device at 10.0.0.9:7171 waits for rank 2 (...), rank 3 (...)", if an in-network aggregator
 /// waits for the culprit and others.
 TUTTI_DECL void rank_state::append_others_missing(std::string& text, rank_type culprit) const {
-  aggregator_report const helper = transport.report_aggregator();
+  aggregator_report const report = transport.report_aggregator();
   bool has_culprit = false;
-  for (rank_type const r : helper.missing) {
+  for (rank_type const r : report.missing) {
     has_culprit = has_culprit || r == culprit;
   }
-  if (!has_culprit || helper.missing.size() < 2) {
+  if (!has_culprit || report.missing.size() < 2) {
     return;
   }
-  append(text, {"; ", helper.name, " waits for "});
+  append(text, {"; ", report.name, " waits for "});
   char const* separator = "";
-  for (rank_type const r : helper.missing) {
+  for (rank_type const r : report.missing) {
     append(text, {std::exchange(separator, ", "), words(r)});
   }
 }

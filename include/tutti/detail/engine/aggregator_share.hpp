@@ -8,7 +8,7 @@
 
 namespace tutti::inline v0_1_0::detail::inline engine {
 
-/// The schedule of an in-network aggregator ("helper" in names), as far as the engine needs it.
+/// The schedule of an in-network aggregator, as far as the engine needs it.
 struct aggregator_summary {
   std::vector<aggregation_worker> workers{};  ///< in the order of the aggregator's first message from or to each
   block_range blocks{};                       ///< blocks of every message to and from the aggregator

@@ -18,7 +18,7 @@
 
 namespace tutti::inline v0_1_0::detail::inline engine {
 
-/// True if in-network aggregators ("helpers" in names) can do what the payload needs; else the operation runs without
+/// True if in-network aggregators can do what the payload needs; else the operation runs without
 /// them.
 template <class Transport, class Payload>
 inline constexpr bool can_aggregate = [] {

@@ -38,7 +38,7 @@ namespace tutti::inline v0_1_0::detail::inline engine {
 /// Four rules make it safe to work in the user's own memory while peers read from it:
 ///   1. a reader releases each message as soon as it has used it;
 ///   2. a segment is complete only when all readers of its messages have released them;
-///   3. a step that overwrites what it sends, sends a snapshot of it, unless the transport accepts the whole message in
+///   3. a step that overwrites what it sends, sends a snapshot of it, unless the transport copies the whole message in
 ///      the first offer: arriving elements would replace those still to be sent or read. Receiving cannot wait for the
 ///      send, since in an exchange each send may need the peer's receive;
 ///   4. nothing is written over a block that a reader may still need.
@@ -133,7 +133,7 @@ class segment_runner {
     announce(context);
   }
 
-  /// Declares to the transport this rank's part at each in-network aggregator ("helper" in names), and the length of
+  /// Declares to the transport this rank's part at each in-network aggregator, and the length of
   /// messages to it.
   void join_aggregation(context_type& context) {
     if constexpr (aggregates<transport_type>) {

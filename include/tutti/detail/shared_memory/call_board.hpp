@@ -56,7 +56,7 @@ struct call_board {
   static constexpr std::uint32_t record_count = 4;
   call_record records[record_count];
 
-  /// The call with this check, "allreduce(sum float32 x 1000, ring) in flow 7", while it is still on the board.
+  /// The call with this check, "allreduce(sum float32 x 1000, ring) (number 7)", while it is still on the board.
   [[nodiscard]] std::string describe(std::uint32_t check) const;
 
   /// True if flow `number` was opened with a call whose check is not `own_check`; it is then `peer_check`.

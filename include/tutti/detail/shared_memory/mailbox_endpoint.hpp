@@ -18,7 +18,7 @@ namespace tutti::inline v0_1_0::detail::inline shared_memory {
 /// sent back.
 ///
 ///     lender:    share ---> the borrower owns message and result place ---> view: loan_return ---> its own again
-///     borrower:  view: loan ---> may write the result at `home`, before release ---> release
+///     borrower:  view: loan ---> may write the result at `result_place`, before release ---> release
 ///                ---> give_back: copies the result unless it is there, and sends loan_return
 template <class Places>
 class mailbox_endpoint : public rank_mailboxes {
@@ -142,7 +142,8 @@ class mailbox_endpoint : public rank_mailboxes {
       return {places_.decode(rank_, target.place), slot.bytes};  // in its own memory
     }
     if (target.kind == location::loan) {
-      std::ignore = places_.decode(peer, target.result_place);  // maps it now: `home` and `give_back` may not throw
+      std::ignore =
+          places_.decode(peer, target.result_place);  // maps it now: `result_place` and `give_back` may not throw
     }
     std::byte const* const place = places_.decode(peer, target.place);
     if (!end.reads_in_place) {

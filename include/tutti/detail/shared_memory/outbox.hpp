@@ -41,7 +41,7 @@ class outbox {
     moves_[s.lane] = !combines(own_call.kind);
     copies_[s.lane].begin(false);
   }
-  /// @see repeats
+  /// @see reuses_copies
   void next_message(flow s, bool repeats_last) noexcept { copies_[s.lane].begin(repeats_last); }
 
   /// The longest copy: longer elements arrive in parts.

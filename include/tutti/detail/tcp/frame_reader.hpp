@@ -173,8 +173,10 @@ class frame_reader {
   /// that this rank sends meanwhile, and stall the sender.
   void grant_credit_ahead(lane_state& lane, std::uint32_t number, frame_writer& writer) const {
     if (lane.total > max_withheld_credit(window_)) {
-      lane.credit_ahead = (std::min)(lane.total, max_credit_ahead);
-      writer.return_credit(number, lane.credit_ahead);
+      std::size_t const grant = (std::min)(lane.total, max_credit_ahead);
+      // Added, because the padding of the previous message, and so its credit, may still be to come.
+      lane.credit_ahead += grant;
+      writer.return_credit(number, grant);
     }
   }
 

@@ -20,7 +20,7 @@
 
 namespace tutti::inline v0_1_0::detail::inline transport {
 
-/// Base of transports that add in-network aggregators ("helpers" in names) to Host. Forwards Host's capabilities;
+/// Base of transports that add in-network aggregators to Host. Forwards Host's capabilities;
 /// derived classes add the messages and the aggregator's own.
 template <tutti::transport Host>
 class over_host {

@@ -165,9 +165,9 @@ inline network_profile::link read_link(reader& input, std::string_view word) {
   write("hosts", p.hosts);
   write("start", p.start);
   write_link("near", p.within_host);
-  write_link("provided", p.allocator);
+  write_link("allocator", p.allocator);
   write_link("far", p.between_hosts);
-  write_link("helper", p.aggregator);
+  write_link("aggregator", p.aggregator);
   return text + "end\n";
 }
 
@@ -182,9 +182,9 @@ inline network_profile::link read_link(reader& input, std::string_view word) {
   input.numbers("start", start);
   p.start = start[0];
   p.within_host = profile_text::read_link(input, "near");
-  p.allocator = profile_text::read_link(input, "provided");
+  p.allocator = profile_text::read_link(input, "allocator");
   p.between_hosts = profile_text::read_link(input, "far");
-  p.aggregator = profile_text::read_link(input, "helper");
+  p.aggregator = profile_text::read_link(input, "aggregator");
   input.line("end");
   return p;
 }

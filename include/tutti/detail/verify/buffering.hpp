@@ -15,7 +15,7 @@ struct stall {
 
 /// Runs the schedule without buffers (rendezvous): a send completes when its receiver takes the message. A schedule
 /// that finishes without buffers finishes with buffers of any size, because buffers only let sends complete earlier.
-/// @pre every peer is a rank or a helper
+/// @pre every peer is a rank or an aggregator
 template <class Topology, class Op>
 class buffering {
  public:
@@ -94,7 +94,7 @@ class buffering {
   Topology const& topology_;
   Op op_;
   rank_type n_;
-  rank_type members_;  ///< ranks and helpers
+  rank_type members_;  ///< ranks and aggregators
   std::vector<state> ranks_;
   std::vector<rank_type> awake_{};
 };

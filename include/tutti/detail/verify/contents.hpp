@@ -35,7 +35,7 @@ struct contents {
   return {contents::kind::element, true, false, r, r + 1, 1, fingerprint(r, b)};
 }
 
-/// The input of a helper: an element without a contribution.
+/// The input of an aggregator: an element without a contribution.
 [[nodiscard]] constexpr contents identity() {
   return {.type = contents::kind::element};
 }

@@ -382,7 +382,7 @@ class symbolic_run {
   Topology const& topology_;
   Op op_;
   rank_type n_;
-  rank_type members_;  ///< ranks and helpers
+  rank_type members_;  ///< ranks and aggregators
   std::uint32_t blocks_;
   bool in_place_;
   bool is_good_ = true;

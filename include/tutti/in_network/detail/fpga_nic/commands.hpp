@@ -10,7 +10,7 @@
 /// Payloads of packets between ranks and a device (docs/hardware/fpga-nic-protocol.md).
 namespace tutti::inline v0_1_0::detail::fpga_nic {
 
-/// Makes the packets of the room udp usable without a qualifier.
+/// Makes the packets of the namespace udp usable without a qualifier.
 using namespace udp;
 
 inline constexpr unsigned max_workers_in_order = 8;  ///< workers whose contributions can be added in rank order
@@ -83,7 +83,7 @@ constexpr void write(update_terms const& t, std::byte* target) noexcept {
   return {read_integer<std::uint32_t>(at), read_integer<std::uint32_t>(at + 4), read_integer<std::uint32_t>(at + 8),
           read_integer<std::uint32_t>(at + 12)};
 }
-/// @pre the payload of a well-formed `join` or `joined`
+/// @pre the payload of a well-formed `join` or `grant`
 [[nodiscard]] constexpr terms read_terms(std::span<std::byte const> payload) noexcept {
   return {read_integer<std::uint32_t>(payload.data()), read_integer<std::uint16_t>(payload.data() + 4)};
 }
