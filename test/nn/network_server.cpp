@@ -179,7 +179,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_dies_in_a_step_is_replaced_and_used_again) {
     c.net.packets.loss = loss;
     c.before_step = [](network& net, transport& device_transport, unsigned s) {
       if (device_transport.rank() == 2 && s == 3) {  // the others push and ask until this rank takes part
-        for (auto const packets_before = net.counts().packets; net.counted().packets < packets_before + 2 * blocks;) {
+        for (auto const packets_before = net.counts().packets; net.counts().packets < packets_before + 2 * blocks;) {
           std::this_thread::yield();
         }
         net.kill();

@@ -29,7 +29,7 @@ struct workload {
     }
     return all;
   }
-  [[nodiscard]] double products() const {
+  [[nodiscard]] double multiply_adds() const {
     double all = 0;
     for (layer const& one : layers) {
       all += one.products;
@@ -73,14 +73,14 @@ namespace detail {
                                  made("ResNet-200", nn::resnet<float>(200, image, classes), 64, 91.8)};
   };
   std::vector<workload> all = all_of(224);
-  all[5].images_per_second *= all[4].products() / all[5].products();
+  all[5].images_per_second *= all[4].multiply_adds() / all[5].multiply_adds();
   if (side == 224) {
     all.push_back({"Inception-v3", inception_v3(), 64, 142});
     return all;
   }
   std::vector<workload> other = all_of(side);
   for (std::size_t i = 0; i != other.size(); ++i) {
-    other[i].images_per_second = all[i].images_per_second * all[i].products() / other[i].products();
+    other[i].images_per_second = all[i].images_per_second * all[i].multiply_adds() / other[i].multiply_adds();
   }
   return other;
 }
