@@ -43,7 +43,7 @@ void write_integer(std::byte* to, T value) noexcept {
   }
 }
 template <class T>
-[[nodiscard]] T get(std::byte const* from) noexcept {
+[[nodiscard]] T read_integer(std::byte const* from) noexcept {
   T value = 0;
   for (std::size_t i = 0; i < sizeof(T); ++i) {
     value = static_cast<T>(value << 8 | static_cast<T>(from[i]));
