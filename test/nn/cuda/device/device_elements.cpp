@@ -229,11 +229,11 @@ BOOST_AUTO_TEST_CASE(what_is_dropped_has_the_cpu_s_bits) {
   nn::random_sequence random(3);
   layer.initialise(random);
   auto const dropout = std::get<nn::geometry::dropout>(layer.geometry().description);
-  std::uint64_t const key = nn::random_sequence(dropout.key, host.how.step)();
+  std::uint64_t const key = nn::random_sequence(dropout.key, host.context.step)();
   floats y(host.y.size());
   for (std::size_t r = 0; r != rows; ++r) {
     for (std::size_t first = 0; first != 30; first += 6) {  // threads begin in the middle of a row, too
-      device::dropout_factors factor(dropout, key, host.how.first_row + r, first);
+      device::dropout_factors factor(dropout, key, host.context.first_row + r, first);
       for (std::size_t c = first; c != first + 6; ++c) {
         y[r * 30 + c] = host.x[r * 30 + c] * factor();
       }

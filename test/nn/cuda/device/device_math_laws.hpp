@@ -141,7 +141,7 @@ class batch_on_device {
         dy_(math, host.dy),
         dx_(math, host.x.size()),
         tested_(math, host.y.size()),
-        context_(host.how),
+        context_(host.context),
         counts_{host.parameters.size(), host.statistics.size()} {}
 
   [[nodiscard]] batch_result run(geometry::variant const& l) {

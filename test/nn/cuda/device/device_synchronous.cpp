@@ -95,7 +95,7 @@ using final_state = std::pair<std::vector<float>, std::vector<float>>;
 template <class Choose>
 std::vector<final_state> train(tutti::rank_type size, Choose const& choose, nn::precision p = nn::precision::float32) {
   std::vector<final_state> states;
-  for (auto& result : tutti::spawn<transport>(
+  for (auto& rank_result : tutti::spawn<transport>(
            size,
            [&](auto& world) {
              auto rank_replica = make_replica(world.rank(), world.size(), p);
@@ -109,7 +109,7 @@ std::vector<final_state> train(tutti::rank_type size, Choose const& choose, nn::
              return result;
            },
            two_groups())) {
-    states.push_back(std::move(result.value()));
+    states.push_back(std::move(rank_result.value()));
   }
   return states;
 }
