@@ -93,12 +93,12 @@ class file_rendezvous::meeting {
   static constexpr std::size_t hello_limit = 1U << 16U;        ///< bytes of one rank's hello
   static constexpr std::size_t table_limit = 1U << 28U;        ///< bytes of rank 0's table for all
 
-  /// Calls `check` until it returns true. Returns false at the deadline, which `check` may move.
+  /// Calls `is_found` until it returns true. Returns false at the deadline, which `is_found` may move.
   template <class Check>
-  TUTTI_COLD static bool wait_for(time_point& deadline, Check&& check) {
+  TUTTI_COLD static bool wait_for(time_point& deadline, Check&& is_found) {
     constexpr duration longest = std::chrono::milliseconds(50);
     for (duration pause = std::chrono::milliseconds(1);; pause = (std::min)(2 * pause, longest)) {
-      if (check()) {
+      if (is_found()) {
         return true;
       }
       duration const left = deadline - steady_now();

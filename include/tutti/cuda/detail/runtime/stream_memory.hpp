@@ -23,8 +23,8 @@ class stream_memory {
     auto const get_device = function<CUresult (*)(CUdevice*, int)>("cuDeviceGet");
     auto const get_attribute = function<CUresult (*)(int*, CUdevice_attribute, CUdevice)>("cuDeviceGetAttribute");
     auto const purpose = [] { return std::string("asking whether streams of CUDA can wait for memory"); };
-    check(get_device(&handle, device), purpose);
-    check(get_attribute(&is_supported, CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS, handle), purpose);
+    check_status(get_device(&handle, device), purpose);
+    check_status(get_attribute(&is_supported, CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS, handle), purpose);
     if (is_supported == 0) {
       throw std::runtime_error("the streams of device " + std::to_string(device) +
                                " cannot wait for a word of memory; Pascal and newer devices can, with a driver that "
@@ -34,13 +34,13 @@ class stream_memory {
 
   /// Makes later work in the stream wait until the word has reached `value`.
   void wait(cudaStream_t stream, std::uint64_t* word, std::uint64_t value) const {
-    check(wait_(stream, reinterpret_cast<CUdeviceptr>(word), value, CU_STREAM_WAIT_VALUE_GEQ),
-          [] { return std::string("having a stream of CUDA wait for a word"); });
+    check_status(wait_(stream, reinterpret_cast<CUdeviceptr>(word), value, CU_STREAM_WAIT_VALUE_GEQ),
+                 [] { return std::string("having a stream of CUDA wait for a word"); });
   }
   /// Writes `value` to the word when all earlier work in the stream has run.
   void write(cudaStream_t stream, std::uint64_t* word, std::uint64_t value) const {
-    check(write_(stream, reinterpret_cast<CUdeviceptr>(word), value, CU_STREAM_WRITE_VALUE_DEFAULT),
-          [] { return std::string("having a stream of CUDA write a word"); });
+    check_status(write_(stream, reinterpret_cast<CUdeviceptr>(word), value, CU_STREAM_WRITE_VALUE_DEFAULT),
+                 [] { return std::string("having a stream of CUDA write a word"); });
   }
 
  private:
@@ -57,7 +57,7 @@ class stream_memory {
   }
   /// Driver errors have the numbers of the runtime's errors.
   template <class Purpose>
-  static void check(CUresult code, Purpose const& purpose) {
+  static void check_status(CUresult code, Purpose const& purpose) {
     examine(static_cast<cudaError_t>(code), purpose);
   }
 

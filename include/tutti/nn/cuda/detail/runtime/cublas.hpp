@@ -27,15 +27,15 @@ class products {
  public:
   /// @param stream a stream of that device
   products(memory_and_order const& device, cudaStream_t stream, precision numbers)
-      : numbers_(numbers), handle_(device, [](cublasStatus_t s) { check(s, "beginning to use cuBLAS"); }) {
+      : numbers_(numbers), handle_(device, [](cublasStatus_t s) { check_status(s, "beginning to use cuBLAS"); }) {
     workspace_.reserve(workspace_bytes, device);
-    check(cublasSetStream(handle_.get(), stream), "giving cuBLAS a stream");
-    check(cublasSetWorkspace(handle_.get(), workspace_.data(), workspace_.size()), "giving cuBLAS memory");
-    check(cublasSetPointerMode(handle_.get(), CUBLAS_POINTER_MODE_HOST), "setting up cuBLAS");
-    check(cublasSetMathMode(handle_.get(), numbers == precision::float32
-                                               ? CUBLAS_PEDANTIC_MATH
-                                               : CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION),
-          "setting up cuBLAS");
+    check_status(cublasSetStream(handle_.get(), stream), "giving cuBLAS a stream");
+    check_status(cublasSetWorkspace(handle_.get(), workspace_.data(), workspace_.size()), "giving cuBLAS memory");
+    check_status(cublasSetPointerMode(handle_.get(), CUBLAS_POINTER_MODE_HOST), "setting up cuBLAS");
+    check_status(cublasSetMathMode(handle_.get(), numbers == precision::float32
+                                                      ? CUBLAS_PEDANTIC_MATH
+                                                      : CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION),
+                 "setting up cuBLAS");
   }
 
   /// A matrix in memory, to be used as it is or transposed.
@@ -53,11 +53,12 @@ class products {
     float const beta = 0;
     auto const size = [](std::size_t x) { return static_cast<std::int64_t>(x); };
     cudaDataType_t const type = data_type(numbers_);
-    check(cublasGemmEx_64(handle_.get(), operation(b), operation(a), size(n), size(m), size(k), &alpha, b.numbers, type,
-                          size(b.columns), a.numbers, type, size(a.columns), &beta, c, floats ? CUDA_R_32F : type,
-                          size(n), numbers_ == precision::float32 ? CUBLAS_COMPUTE_32F_PEDANTIC : CUBLAS_COMPUTE_32F,
-                          CUBLAS_GEMM_DEFAULT),
-          "multiplying matrices by cuBLAS");
+    check_status(
+        cublasGemmEx_64(handle_.get(), operation(b), operation(a), size(n), size(m), size(k), &alpha, b.numbers, type,
+                        size(b.columns), a.numbers, type, size(a.columns), &beta, c, floats ? CUDA_R_32F : type,
+                        size(n), numbers_ == precision::float32 ? CUBLAS_COMPUTE_32F_PEDANTIC : CUBLAS_COMPUTE_32F,
+                        CUBLAS_GEMM_DEFAULT),
+        "multiplying matrices by cuBLAS");
   }
 
  private:
@@ -67,7 +68,7 @@ class products {
   [[nodiscard]] static cublasOperation_t operation(matrix const& m) noexcept {
     return m.is_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
   }
-  static void check(cublasStatus_t status, char const* purpose) {
+  static void check_status(cublasStatus_t status, char const* purpose) {
     if (status != CUBLAS_STATUS_SUCCESS) {
       throw std::runtime_error(std::string(purpose) + " failed: " + cublasGetStatusString(status) + " (" +
                                cublasGetStatusName(status) + "); CUBLAS_LOGINFO_DBG=1 makes it say more");

@@ -18,7 +18,7 @@
 
 namespace tutti::inline v0_1_0::nn::detail::runtime {
 
-inline void check(cudnnStatus_t status, char const* purpose) {
+inline void check_status(cudnnStatus_t status, char const* purpose) {
   if (status != CUDNN_STATUS_SUCCESS) {
     throw std::runtime_error(std::string(purpose) + " failed: " + cudnnGetErrorString(status) +
                              "; CUDNN_LOGLEVEL_DBG=1 makes it say more");
@@ -29,7 +29,7 @@ inline void check(cudnnStatus_t status, char const* purpose) {
 template <class T, cudnnStatus_t (*Create)(T*), cudnnStatus_t (*Destroy)(T)>
 class descriptor {
  public:
-  descriptor() { check(Create(&descriptor_), "beginning to use cuDNN"); }
+  descriptor() { check_status(Create(&descriptor_), "beginning to use cuDNN"); }
   descriptor(descriptor&& other) noexcept : descriptor_(std::exchange(other.descriptor_, nullptr)) {}
   descriptor& operator=(descriptor&& other) noexcept {
     std::swap(descriptor_, other.descriptor_);
@@ -67,8 +67,8 @@ class convolutions {
  public:
   /// @param stream a stream of that device
   convolutions(memory_and_order const& device, cudaStream_t stream, precision numbers)
-      : numbers_(numbers), handle_(device, [](cudnnStatus_t s) { check(s, "beginning to use cuDNN"); }) {
-    check(cudnnSetStream(handle_.get(), stream), "giving cuDNN a stream");
+      : numbers_(numbers), handle_(device, [](cudnnStatus_t s) { check_status(s, "beginning to use cuDNN"); }) {
+    check_status(cudnnSetStream(handle_.get(), stream), "giving cuDNN a stream");
   }
 
   /// The algorithms for a layer and a number of rows, chosen once.
@@ -82,18 +82,18 @@ class convolutions {
       describe(x_, type, l.input);
       describe(y_, type, l.output);
       int const side = as_int(l.filter_window.side);
-      check(cudnnSetFilter4dDescriptor(w_.get(), type, CUDNN_TENSOR_NHWC, as_int(l.output.channels),
-                                       as_int(l.input.channels / l.groups), side, side),
-            "describing weights to cuDNN");
+      check_status(cudnnSetFilter4dDescriptor(w_.get(), type, CUDNN_TENSOR_NHWC, as_int(l.output.channels),
+                                              as_int(l.input.channels / l.groups), side, side),
+                   "describing weights to cuDNN");
       int const padding = as_int(l.filter_window.padding);
       int const stride = as_int(l.filter_window.stride);
-      check(cudnnSetConvolution2dDescriptor(convolution_.get(), padding, padding, stride, stride, 1, 1,
-                                            CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT),
-            "describing a convolution to cuDNN");
-      check(cudnnSetConvolutionGroupCount(convolution_.get(), as_int(l.groups)), "describing groups to cuDNN");
-      check(cudnnSetConvolutionMathType(convolution_.get(),
-                                        numbers == precision::float32 ? CUDNN_FMA_MATH : CUDNN_TENSOR_OP_MATH),
-            "saying to cuDNN how to multiply");
+      check_status(cudnnSetConvolution2dDescriptor(convolution_.get(), padding, padding, stride, stride, 1, 1,
+                                                   CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT),
+                   "describing a convolution to cuDNN");
+      check_status(cudnnSetConvolutionGroupCount(convolution_.get(), as_int(l.groups)), "describing groups to cuDNN");
+      check_status(cudnnSetConvolutionMathType(convolution_.get(),
+                                               numbers == precision::float32 ? CUDNN_FMA_MATH : CUDNN_TENSOR_OP_MATH),
+                   "saying to cuDNN how to multiply");
       choose(handle);
     }
 
@@ -121,9 +121,9 @@ class convolutions {
       return static_cast<int>(x);
     }
     void describe(cudnn_tensor const& t, cudnnDataType_t type, image_shape const& image) const {
-      check(cudnnSetTensor4dDescriptor(t.get(), CUDNN_TENSOR_NHWC, type, as_int(rows_), as_int(image.channels),
-                                       as_int(image.rows), as_int(image.columns)),
-            "describing images to cuDNN");
+      check_status(cudnnSetTensor4dDescriptor(t.get(), CUDNN_TENSOR_NHWC, type, as_int(rows_), as_int(image.channels),
+                                              as_int(image.rows), as_int(image.columns)),
+                   "describing images to cuDNN");
     }
 
     /// The first allowed algorithm in the order of cuDNN's expected speed.
@@ -163,9 +163,9 @@ class convolutions {
         constexpr cudnnConvolutionFwdAlgo_t candidates[] = {CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM,
                                                             CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM};
         cudnnConvolutionFwdAlgoPerf_t proposals[limit];
-        check(cudnnGetConvolutionForwardAlgorithm_v7(handle, x_.get(), w_.get(), convolution_.get(), y_.get(), limit,
-                                                     &count, proposals),
-              "asking cuDNN for a convolution");
+        check_status(cudnnGetConvolutionForwardAlgorithm_v7(handle, x_.get(), w_.get(), convolution_.get(), y_.get(),
+                                                            limit, &count, proposals),
+                     "asking cuDNN for a convolution");
         forward_ = first_of<cudnnConvolutionFwdAlgo_t, cudnnConvolutionFwdAlgoPerf_t>(
             {proposals, static_cast<std::size_t>(count)}, candidates, [&](auto a, std::size_t* bytes) {
               return cudnnGetConvolutionForwardWorkspaceSize(handle, x_.get(), w_.get(), convolution_.get(), y_.get(),
@@ -175,9 +175,9 @@ class convolutions {
       {
         constexpr cudnnConvolutionBwdFilterAlgo_t candidates[] = {CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1};
         cudnnConvolutionBwdFilterAlgoPerf_t proposals[limit];
-        check(cudnnGetConvolutionBackwardFilterAlgorithm_v7(handle, x_.get(), y_.get(), convolution_.get(), w_.get(),
-                                                            limit, &count, proposals),
-              "asking cuDNN for the gradients of a convolution");
+        check_status(cudnnGetConvolutionBackwardFilterAlgorithm_v7(handle, x_.get(), y_.get(), convolution_.get(),
+                                                                   w_.get(), limit, &count, proposals),
+                     "asking cuDNN for the gradients of a convolution");
         weights_ = first_of<cudnnConvolutionBwdFilterAlgo_t, cudnnConvolutionBwdFilterAlgoPerf_t>(
             {proposals, static_cast<std::size_t>(count)}, candidates, [&](auto a, std::size_t* bytes) {
               return cudnnGetConvolutionBackwardFilterWorkspaceSize(handle, x_.get(), y_.get(), convolution_.get(),
@@ -186,9 +186,9 @@ class convolutions {
       }
       constexpr cudnnConvolutionBwdDataAlgo_t candidates[] = {CUDNN_CONVOLUTION_BWD_DATA_ALGO_1};
       cudnnConvolutionBwdDataAlgoPerf_t proposals[limit];
-      check(cudnnGetConvolutionBackwardDataAlgorithm_v7(handle, w_.get(), y_.get(), convolution_.get(), x_.get(), limit,
-                                                        &count, proposals),
-            "asking cuDNN for the slopes of a convolution");
+      check_status(cudnnGetConvolutionBackwardDataAlgorithm_v7(handle, w_.get(), y_.get(), convolution_.get(), x_.get(),
+                                                               limit, &count, proposals),
+                   "asking cuDNN for the slopes of a convolution");
       input_ = first_of<cudnnConvolutionBwdDataAlgo_t, cudnnConvolutionBwdDataAlgoPerf_t>(
           {proposals, static_cast<std::size_t>(count)}, candidates, [&](auto a, std::size_t* bytes) {
             return cudnnGetConvolutionBackwardDataWorkspaceSize(handle, w_.get(), y_.get(), convolution_.get(),
@@ -221,19 +221,21 @@ class convolutions {
 
   // `workspace` has at least the plan's number of bytes.
   void forward(plan const& p, void const* w, void const* x, void* y, void* workspace) const {
-    check(cudnnConvolutionForward(handle_.get(), &alpha, p.x_.get(), x, p.w_.get(), w, p.convolution_.get(),
-                                  p.forward_.algorithm, workspace, p.forward_.bytes, &beta, p.y_.get(), y),
-          "a convolution by cuDNN");
+    check_status(cudnnConvolutionForward(handle_.get(), &alpha, p.x_.get(), x, p.w_.get(), w, p.convolution_.get(),
+                                         p.forward_.algorithm, workspace, p.forward_.bytes, &beta, p.y_.get(), y),
+                 "a convolution by cuDNN");
   }
   void differentiate_weights(plan const& p, void const* x, void const* dy, void* dw, void* workspace) const {
-    check(cudnnConvolutionBackwardFilter(handle_.get(), &alpha, p.x_.get(), x, p.y_.get(), dy, p.convolution_.get(),
-                                         p.weights_.algorithm, workspace, p.weights_.bytes, &beta, p.w_.get(), dw),
-          "the gradients of a convolution by cuDNN");
+    check_status(
+        cudnnConvolutionBackwardFilter(handle_.get(), &alpha, p.x_.get(), x, p.y_.get(), dy, p.convolution_.get(),
+                                       p.weights_.algorithm, workspace, p.weights_.bytes, &beta, p.w_.get(), dw),
+        "the gradients of a convolution by cuDNN");
   }
   void differentiate_input(plan const& p, void const* w, void const* dy, void* dx, void* workspace) const {
-    check(cudnnConvolutionBackwardData(handle_.get(), &alpha, p.w_.get(), w, p.y_.get(), dy, p.convolution_.get(),
-                                       p.input_.algorithm, workspace, p.input_.bytes, &beta, p.x_.get(), dx),
-          "the slopes of a convolution by cuDNN");
+    check_status(
+        cudnnConvolutionBackwardData(handle_.get(), &alpha, p.w_.get(), w, p.y_.get(), dy, p.convolution_.get(),
+                                     p.input_.algorithm, workspace, p.input_.bytes, &beta, p.x_.get(), dx),
+        "the slopes of a convolution by cuDNN");
   }
 
  private:

@@ -10,11 +10,11 @@ namespace tutti::inline v0_1_0::nn::detail::runtime {
 template <class T, auto Create, auto Destroy>
 class handle {
  public:
-  /// @param check throws if the result of `Create` is an error
+  /// @param check_status throws if the result of `Create` is an error
   template <class Demand>
-  handle(memory_and_order const& device, Demand const& check) : device_(device.number()) {
+  handle(memory_and_order const& device, Demand const& check_status) : device_(device.number()) {
     current_device const guard(device_);
-    check(Create(&handle_));
+    check_status(Create(&handle_));
   }
   handle(handle const&) = delete;
   handle& operator=(handle const&) = delete;
