@@ -53,7 +53,7 @@ void step(device::sgd_step<sum_of_two, float> const& f, std::size_t n, float* we
 #endif
 
 #if defined(HAS_NN)
-void follow(nn::detail::device::followed const& f, std::size_t n, float* weights, float* velocities, float const* g) {
+void follow(nn::detail::device::momentum_step const& f, std::size_t n, float* weights, float* velocities, float const* g) {
 #pragma GCC ivdep
   for (std::size_t i = 0; i < n; ++i) {
     auto const update = f(weights[i], velocities[i], g[i]);
@@ -62,7 +62,7 @@ void follow(nn::detail::device::followed const& f, std::size_t n, float* weights
   }
 }
 
-void follow(nn::detail::device::followed_at_once const& f, std::size_t n, float* weights, float const* g) {
+void follow(nn::detail::device::plain_step const& f, std::size_t n, float* weights, float const* g) {
 #pragma GCC ivdep
   for (std::size_t i = 0; i < n; ++i) {
     weights[i] = f(weights[i], g[i]);
