@@ -134,7 +134,7 @@ for what in bytes messages; do
 done
 above "$(sum_of resident_bytes 2)" 1e6 'server 1 has memory'
 shows '"role": "worker 1"' usage.json
-for part in 'what ranks did over time' 'server 1: % of time; ' 'worker 0: % of time; ' 'iB of server 0 so far'; do
+for part in 'activity of the ranks over time' 'server 1: % of time; ' 'worker 0: % of time; ' 'iB of server 0 so far'; do
   shows "$part" picture.svg
 done
 $train $small --ranks 3 --transport tcp --on-fault continue --die 2:8 --usage usage.json --plot picture.svg > log 2>&1 ||
