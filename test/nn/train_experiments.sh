@@ -140,5 +140,5 @@ done
 $train $small --ranks 3 --transport tcp --on-fault continue --die 2:8 --usage usage.json --plot picture.svg > log 2>&1 ||
   wrong 'usage, and a fault'
 shows '"faults_s": \[$' usage.json
-[ "$(grep -c 'stroke="#707070"' picture.svg)" = 9 ] || wrong 'a fault is in four panels, a legend, and two rows of two'
+[ "$(grep -c 'stroke="#707070"[^]]' picture.svg)" = 9 ] || wrong 'a fault is in four panels, a legend, and two rows of two'
 refused '--usage usage.json --bucket 16K --progress-thread' '--usage: cannot be used with --progress-thread'
