@@ -12,6 +12,8 @@
 #include <tutti/detail/shared_memory/mailbox_endpoint.hpp>
 #include <tutti/detail/shared_memory/outbox.hpp>
 #include <tutti/detail/shared_memory/rank_mailboxes.hpp>
+#include <tutti/detail/shared_memory/shared_places.hpp>
+#include <tutti/detail/shared_memory/waiting_board.hpp>
 #include <tutti/transport/loopback.hpp>
 #include <tutti/transport/shared_memory.hpp>
 

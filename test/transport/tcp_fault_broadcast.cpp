@@ -2,6 +2,9 @@
 // test: address thread left_to_sanitizers
 #include "tcp_world.hpp"
 #include <tutti/detail/net/socket.hpp>
+#include <tutti/detail/tcp/connector.hpp>
+#include <tutti/detail/tcp/endpoint_info.hpp>
+#include <tutti/detail/tcp/fault_broadcast.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -3,6 +3,7 @@
 #define BOOST_TEST_MODULE transport_tcp_foreign
 #include "tcp_world.hpp"
 #include <tutti/detail/net/socket.hpp>
+#include <tutti/detail/tcp/call_checker.hpp>
 
 #include <boost/test/unit_test.hpp>
 

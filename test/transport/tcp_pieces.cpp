@@ -2,6 +2,7 @@
 // test: address (one thread drives all ranks)
 #include "tcp_world.hpp"
 #include <tutti/detail/net/socket.hpp>
+#include <tutti/detail/tcp/frame_reader.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -53,7 +53,8 @@ void step(device::sgd_step<sum_of_two, float> const& f, std::size_t n, float* we
 #endif
 
 #if defined(HAS_NN)
-void follow(nn::detail::device::momentum_step const& f, std::size_t n, float* weights, float* velocities, float const* g) {
+void follow(nn::detail::device::momentum_step const& f, std::size_t n, float* weights, float* velocities,
+            float const* g) {
 #pragma GCC ivdep
   for (std::size_t i = 0; i < n; ++i) {
     auto const update = f(weights[i], velocities[i], g[i]);
