@@ -14,7 +14,7 @@
 #include <tutti/collective/reduce_scatter.hpp>
 #include <tutti/cuda/detail/device/step_table.hpp>
 #include <tutti/cuda/peers.hpp>
-#include <tutti/cuda/staged.hpp>
+#include <tutti/cuda/staged_transport.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/topology/butterfly.hpp>
@@ -263,7 +263,7 @@ struct both_memories {
   bool right = false;
 };
 [[nodiscard]] both_memories staged_over_tcp(std::size_t count) {
-  using staged_transport = cuda::staged<tutti::tcp>;
+  using staged_transport = cuda::staged_transport<tutti::tcp>;
   tutti::world_options<staged_transport> options;
   options.deadline = std::chrono::seconds(60);
   options.transport.device = 0;

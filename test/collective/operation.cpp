@@ -44,7 +44,7 @@ struct rank {
   /// The state of the last operation in the flight recorder.
   recorder::state last() {
     recorder::state state{};
-    world.it.recent().for_each([&](recorder::entry const& e) { state = e.now; });
+    world.it.recent().for_each([&](recorder::entry const& e) { state = e.current_state; });
     return state;
   }
 

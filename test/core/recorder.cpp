@@ -30,7 +30,7 @@ BOOST_AUTO_TEST_CASE(the_last_operations_are_kept_oldest_first) {
   }
   std::vector<std::uint64_t> kept;
   r.for_each([&](recorder::entry const& e) {
-    BOOST_TEST(e.what.count == e.place);
+    BOOST_TEST(e.call_record.count == e.place);
     BOOST_TEST(e.number.sequence == e.place);
     kept.push_back(e.place);
   });

@@ -7,7 +7,7 @@
 #include <tutti/cuda/devices.hpp>
 #include <tutti/cuda/error.hpp>
 #include <tutti/cuda/pinned_array.hpp>
-#include <tutti/cuda/staged.hpp>
+#include <tutti/cuda/staged_transport.hpp>
 #include <tutti/cuda/stream.hpp>
 #include <tutti/extend/buffer.hpp>
 #include <tutti/spawn.hpp>
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(a_stream_without_a_device) {
 }
 
 BOOST_AUTO_TEST_CASE(ranks_without_a_device) {
-  auto const results = tutti::spawn<cuda::staged<tutti::loopback>>(2, [](auto&) {});
+  auto const results = tutti::spawn<cuda::staged_transport<tutti::loopback>>(2, [](auto&) {});
   for (auto const& result : results) {
     std::string text;
     try {

@@ -12,7 +12,7 @@
 #include <tutti/collective/reduce.hpp>
 #include <tutti/collective/reduce_scatter.hpp>
 #include <tutti/cuda/array.hpp>
-#include <tutti/cuda/staged.hpp>
+#include <tutti/cuda/staged_transport.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/topology/direct.hpp>
@@ -29,7 +29,7 @@ namespace {
 
 namespace cuda = tutti::cuda;
 using tutti::rank_type;
-using transport = cuda::staged<tutti::loopback>;
+using transport = cuda::staged_transport<tutti::loopback>;
 static_assert(tutti::stages_devices<transport> && !tutti::maps_devices<transport>);
 
 [[nodiscard]] std::vector<float> make_numbers(std::size_t n, rank_type r) {

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <models/host_device.hpp>
-#include <tutti/cuda/detail/device/staged.hpp>
 #include <tutti/cuda/detail/device/staged_launcher.hpp>
+#include <tutti/cuda/detail/device/staged_transport.hpp>
 #include <tutti/cuda/detail/device/staged_wait.hpp>
 #include <tutti/cuda/detail/device/stager.hpp>
 #include <tutti/device_span.hpp>

@@ -241,7 +241,7 @@ BOOST_AUTO_TEST_CASE(exponents_of_the_next_bucket_are_under_way_when_a_sum_start
       nn::fixed_point strategy(world, tutti::ring{}, scale, 1000 * sizeof(float), extra_scalars);
       static_cast<void>(sums_of(strategy, contribution_of(3000, world.rank())));
       std::vector<std::string> names;
-      world.recent().for_each([&](auto const& record) { names.emplace_back(record.what.reduction); });
+      world.recent().for_each([&](auto const& record) { names.emplace_back(record.call_record.reduction); });
       return names;
     };
     auto const ends_with = [](std::vector<std::string> const& names, std::vector<std::string> const& last) {

@@ -27,23 +27,23 @@ support::cases const delivering = test_cases::delivering();
 support::cases const filling_lanes = test_cases::filling_lanes();
 support::cases const failing = test_cases::failing();
 
-static_assert(tutti::detects_mismatch<tutti::simulated> && tutti::computes<tutti::simulated>);
-static_assert(tutti::waits_for_work<tutti::simulated> && tutti::aggregates<tutti::simulated> &&
-              !tutti::in_process<tutti::simulated>);
+static_assert(tutti::detects_mismatch<tutti::simulated_transport> && tutti::computes<tutti::simulated_transport>);
+static_assert(tutti::waits_for_work<tutti::simulated_transport> && tutti::aggregates<tutti::simulated_transport> &&
+              !tutti::in_process<tutti::simulated_transport>);
 static_assert(tutti::rendezvous<tutti::detail::simulated_rendezvous> &&
               !tutti::locates_hosts<tutti::detail::simulated_rendezvous>);
 
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(it_tells_its_name) {
-  BOOST_TEST(tutti::simulated::name == "simulated");
+  BOOST_TEST(tutti::simulated_transport::name == "simulated");
 }
 
 BOOST_AUTO_TEST_CASE(it_is_made_by_simulate) {
   tutti::detail::simulator sim(tutti::one_switch(1, {}), 1, {}, true);
   tutti::detail::simulated_meeting meeting(sim);
   tutti::detail::simulated_rendezvous meet(meeting, 0);
-  BOOST_CHECK_THROW(tutti::simulated(meet, tutti::simulated::options{}), tutti::precondition_error);
+  BOOST_CHECK_THROW(tutti::simulated_transport(meet, tutti::simulated_transport::options{}), tutti::precondition_error);
 }
 
 BOOST_AUTO_TEST_CASE(networks_that_do_not_fit_are_refused) {

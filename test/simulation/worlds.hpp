@@ -43,7 +43,7 @@ void agree_in_virtual_time(tutti::rank_type n, Check check, tutti::simulation_op
 
 /// For the laws of transports: bare transports, no communicator.
 struct simulated_transports {
-  using transport = tutti::simulated;
+  using transport = tutti::simulated_transport;
 
   template <class F>
   static std::vector<tutti::support::verdict> run(tutti::rank_type n, F const& f) {
@@ -54,8 +54,9 @@ struct simulated_transports {
         busy_cluster(), n,
         [&](tutti::detail::simulated_rendezvous& meet,
             tutti::detail::simulator& simulation) -> tutti::support::verdict {
-          tutti::simulated t(meet, tutti::detail::simulated_access::options(simulation, meet.rank()));
-          if constexpr (std::is_invocable_v<F const&, tutti::simulated&, tutti::detail::simulated_rendezvous&>) {
+          tutti::simulated_transport t(meet, tutti::detail::simulated_access::options(simulation, meet.rank()));
+          if constexpr (std::is_invocable_v<F const&, tutti::simulated_transport&,
+                                            tutti::detail::simulated_rendezvous&>) {
             return f(t, meet);
           } else {
             return f(t);

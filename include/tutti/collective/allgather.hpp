@@ -66,7 +66,8 @@ class allgather : public operator_base<op::allgather, Communicator, Topology>,
   }
 
   /// Enqueues the operation in a stream of a device, after all earlier work there. The device owns the memory until
-  /// it has run; `tutti::cuda::wait` reports a failure. See <tutti/cuda/peers.hpp> and <tutti/cuda/staged.hpp>.
+  /// it has run; `tutti::cuda::wait` reports a failure. See <tutti/cuda/peers.hpp> and
+  /// <tutti/cuda/staged_transport.hpp>.
   /// @throws precondition_error like on host memory, and if the transport lacks scratch memory for the schedule
   template <device_memory Output, class Stream>
     requires detail::enqueues<Communicator, Topology, op::allgather, Stream> && element<device_element_t<Output>>
@@ -75,7 +76,8 @@ class allgather : public operator_base<op::allgather, Communicator, Topology>,
     this->launch_in_stream({}, {sizeof(v[0])}, call_record<device_element_t<Output>>, in_place(v), v.size(), stream);
   }
   /// Enqueues the operation in a stream of a device, after all earlier work there. The device owns the memory until
-  /// it has run; `tutti::cuda::wait` reports a failure. See <tutti/cuda/peers.hpp> and <tutti/cuda/staged.hpp>.
+  /// it has run; `tutti::cuda::wait` reports a failure. See <tutti/cuda/peers.hpp> and
+  /// <tutti/cuda/staged_transport.hpp>.
   /// @throws precondition_error like on host memory, and if the transport lacks scratch memory for the schedule
   template <device_memory Output, class Stream>
     requires detail::enqueues<Communicator, Topology, op::allgather, Stream> && element<device_element_t<Output>>

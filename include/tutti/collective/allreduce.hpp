@@ -79,7 +79,8 @@ class allreduce : public operator_base<op::allreduce, Communicator, Topology, Re
   }
 
   /// Enqueues the operation in a stream of a device, after all earlier work there. The device owns the memory until
-  /// it has run; `tutti::cuda::wait` reports a failure. See <tutti/cuda/peers.hpp> and <tutti/cuda/staged.hpp>.
+  /// it has run; `tutti::cuda::wait` reports a failure. See <tutti/cuda/peers.hpp> and
+  /// <tutti/cuda/staged_transport.hpp>.
   /// @throws precondition_error like on host memory, and if the transport lacks scratch memory for the schedule
   template <class Stream>
     requires detail::enqueues<Communicator, Topology, op::allreduce, Stream> && contributes_elements<Reduction>
@@ -87,7 +88,8 @@ class allreduce : public operator_base<op::allreduce, Communicator, Topology, Re
     this->launch_in_stream({}, payload_, call_record, in_place(data.elements()), data.size(), stream);
   }
   /// Enqueues the operation in a stream of a device, after all earlier work there. The device owns the memory until
-  /// it has run; `tutti::cuda::wait` reports a failure. See <tutti/cuda/peers.hpp> and <tutti/cuda/staged.hpp>.
+  /// it has run; `tutti::cuda::wait` reports a failure. See <tutti/cuda/peers.hpp> and
+  /// <tutti/cuda/staged_transport.hpp>.
   /// @throws precondition_error like on host memory, and if the transport lacks scratch memory for the schedule
   template <class Stream>
     requires detail::enqueues<Communicator, Topology, op::allreduce, Stream>

@@ -50,7 +50,8 @@ class broadcast : public operator_base<op::broadcast, Communicator, Topology>,
   }
 
   /// Enqueues the operation in a stream of a device, after all earlier work there. The device owns the memory until
-  /// it has run; `tutti::cuda::wait` reports a failure. See <tutti/cuda/peers.hpp> and <tutti/cuda/staged.hpp>.
+  /// it has run; `tutti::cuda::wait` reports a failure. See <tutti/cuda/peers.hpp> and
+  /// <tutti/cuda/staged_transport.hpp>.
   /// @throws precondition_error like on host memory, and if the transport lacks scratch memory for the schedule
   template <device_memory Data, class Stream>
     requires detail::enqueues<Communicator, Topology, op::broadcast, Stream> && element<device_element_t<Data>>

@@ -76,7 +76,8 @@ class reduce : public operator_base<op::reduce, Communicator, Topology, Reductio
   }
 
   /// Enqueues the operation in a stream of a device, after all earlier work there. The device owns the memory until
-  /// it has run; `tutti::cuda::wait` reports a failure. See <tutti/cuda/peers.hpp> and <tutti/cuda/staged.hpp>.
+  /// it has run; `tutti::cuda::wait` reports a failure. See <tutti/cuda/peers.hpp> and
+  /// <tutti/cuda/staged_transport.hpp>.
   /// @throws precondition_error like on host memory, and if the transport lacks scratch memory for the schedule
   template <class Stream>
     requires detail::enqueues<Communicator, Topology, op::reduce, Stream> && contributes_elements<Reduction>
@@ -85,7 +86,8 @@ class reduce : public operator_base<op::reduce, Communicator, Topology, Reductio
     this->launch_in_stream(operation_to(root), payload_, call_record, memory(v, v, root), v.size(), stream);
   }
   /// Enqueues the operation in a stream of a device, after all earlier work there. The device owns the memory until
-  /// it has run; `tutti::cuda::wait` reports a failure. See <tutti/cuda/peers.hpp> and <tutti/cuda/staged.hpp>.
+  /// it has run; `tutti::cuda::wait` reports a failure. See <tutti/cuda/peers.hpp> and
+  /// <tutti/cuda/staged_transport.hpp>.
   /// @throws precondition_error like on host memory, and if the transport lacks scratch memory for the schedule
   template <class Stream>
     requires detail::enqueues<Communicator, Topology, op::reduce, Stream>

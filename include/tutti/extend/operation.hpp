@@ -88,8 +88,8 @@ struct alltoall {
 
 /// One message from one rank to another, by `send` and `recv`.
 struct transfer {
-  rank_type from;  ///< the sender
-  rank_type to;    ///< the receiver
+  rank_type sender;    ///< the rank that sends
+  rank_type receiver;  ///< the rank that receives
   friend constexpr bool operator==(transfer, transfer) noexcept = default;
 };
 
@@ -159,9 +159,9 @@ struct operation_number {
   call c;
   c.kind = kind;
   c.identity = hash(topology, hash("|", hash(reduction, hash("|", hash(element)))));
-  auto const keep = [](char(&to)[call::text], std::string_view from) {
-    for (std::size_t i = 0; i < from.size() && i + 1 < call::text; ++i) {
-      to[i] = from[i];
+  auto const keep = [](char(&destination)[call::text], std::string_view source) {
+    for (std::size_t i = 0; i < source.size() && i + 1 < call::text; ++i) {
+      destination[i] = source[i];
     }
   };
   keep(c.element, element);

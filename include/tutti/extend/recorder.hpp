@@ -17,7 +17,7 @@ namespace tutti::inline v0_1_0 {
 ///     std::fputs(world.recent().text().c_str(), stderr);
 ///
 /// Cost: 16 entries; a few stores for each operation.
-/// Thread safety: as the communicator; `started` may be called by any thread.
+/// Thread safety: as the communicator; `start_count` may be called by any thread.
 class recorder {
  public:
   /// The state of an operation.
@@ -31,42 +31,42 @@ class recorder {
   struct entry {
     std::uint64_t place;      ///< index in the order of starting, on this rank
     operation_number number;  ///< number, equal on all ranks
-    call what;                ///< operation and arguments, as ranks compare them
-    state now;                ///< state
+    call call_record;         ///< operation and arguments, as ranks compare them
+    state current_state;      ///< state
   };
 
   /// The number of entries.
   static constexpr std::size_t capacity = 16;
 
   /// Records the start of an operation, and returns its place. For the library.
-  std::uint64_t start(call const& what, operation_number const& number) noexcept {
-    entry& e = entries_[started() % capacity];
-    e.what = what;
+  std::uint64_t start(call const& call_record, operation_number const& number) noexcept {
+    entry& e = entries_[start_count() % capacity];
+    e.call_record = call_record;
     e.number.sequence = number.sequence;  // member by member, because it was written a moment ago (see launcher::tell)
     e.number.sender = number.sender;
     e.number.receiver = number.receiver;
-    std::uint64_t const place = started();
+    std::uint64_t const place = start_count();
     e.place = place;
-    e.now = state::started;
+    e.current_state = state::started;
     next_.store(place + 1, std::memory_order_relaxed);
     return place;
   }
 
   /// The number of operations started so far. Any thread may call it.
-  [[nodiscard]] std::uint64_t started() const noexcept { return next_.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::uint64_t start_count() const noexcept { return next_.load(std::memory_order_relaxed); }
 
   /// Records the end of an operation. For the library.
   void finish(std::uint64_t place, state final_state) noexcept {
     entry& e = entries_[place % capacity];
     if (e.place == place) {
-      e.now = final_state;
+      e.current_state = final_state;
     }
   }
 
   /// Calls `f(entry const&)` for each entry, oldest first.
   template <class F>
   void for_each(F f) const {
-    std::uint64_t const end = started();
+    std::uint64_t const end = start_count();
     for (std::uint64_t i = end < capacity ? 0 : end - capacity; i < end; ++i) {
       f(entries_[i % capacity]);
     }

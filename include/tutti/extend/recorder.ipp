@@ -12,8 +12,8 @@ TUTTI_DECL std::string recorder::text() const {
   std::string lines;
   for_each([&](entry const& e) {
     lines.append("#").append(std::to_string(e.number.sequence)).append(" ");
-    lines.append(describe(e.what, e.number)).append(": ");
-    lines.append(states[static_cast<std::size_t>(e.now)]).append("\n");
+    lines.append(describe(e.call_record, e.number)).append(": ");
+    lines.append(states[static_cast<std::size_t>(e.current_state)]).append("\n");
   });
   return lines;
 }

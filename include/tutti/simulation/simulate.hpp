@@ -5,7 +5,7 @@
 #include <tutti/detail/core/fiber.hpp>
 #include <tutti/detail/core/owner.hpp>
 #include <tutti/extend/outcome.hpp>
-#include <tutti/simulation/simulated.hpp>
+#include <tutti/simulation/simulated_transport.hpp>
 
 #include <string>
 #include <type_traits>
@@ -186,7 +186,7 @@ template <tracer Trace = no_trace, class F>
   return detail::run_simulated(
       net, n,
       [&](detail::simulated_rendezvous& meet, detail::simulator& sim) {
-        communicator<simulated, dynamic, Trace> world(
+        communicator<simulated_transport, dynamic, Trace> world(
             meet, {.role = {}, .transport = detail::simulated_access::options(sim, meet.rank())});
         return f(world);
       },

@@ -8,7 +8,7 @@
 #include <tutti/extend/extent.hpp>
 #include <tutti/extend/topology.hpp>
 #include <tutti/extend/trace.hpp>
-#include <tutti/simulation/simulated.hpp>
+#include <tutti/simulation/simulated_transport.hpp>
 
 #include <cerrno>
 #include <deque>
@@ -50,7 +50,7 @@ class address_space {
 /// 65,536 full communicators do not fit into memory.
 class simulated_rank {
  public:
-  using transport_type = simulated;
+  using transport_type = simulated_transport;
   using trace_type = no_trace;
 
   simulated_rank(simulator& sim, simulated_world& world, rank_type rank)
@@ -63,7 +63,7 @@ class simulated_rank {
   [[nodiscard]] tutti::extent<dynamic> extent() const noexcept {
     return tutti::extent<dynamic>(state_.transport.size());
   }
-  [[nodiscard]] simulated& transport() noexcept { return state_.transport; }
+  [[nodiscard]] simulated_transport& transport() noexcept { return state_.transport; }
   [[nodiscard]] no_trace& trace() noexcept { return state_.trace; }
 
  private:
@@ -73,7 +73,7 @@ class simulated_rank {
     state(simulator& sim, simulated_world& world, rank_type rank)
         : transport(simulated_access::member(sim, world, rank)) {}
 
-    simulated transport;
+    simulated_transport transport;
     [[no_unique_address]] no_trace trace;
     flow_numbers flows;
   };

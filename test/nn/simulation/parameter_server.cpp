@@ -79,7 +79,7 @@ struct outcome {
 
 /// One worker computes gradients more slowly than the others, in virtual time.
 struct slow_worker {
-  tutti::simulated* clock;
+  tutti::simulated_transport* clock;
   rank_type slow;
   void operator()(rank_type worker, tutti::duration) const {
     clock->spend(worker == slow ? std::chrono::milliseconds(10) : std::chrono::milliseconds(1));
@@ -176,7 +176,7 @@ namespace {
 
 /// Spends a server's virtual time after each step of all workers.
 struct slow_reader {
-  tutti::simulated* clock;
+  tutti::simulated_transport* clock;
   std::chrono::milliseconds takes;
   void step(nn::step_result const&, nn::replica const&) const { clock->spend(takes); }
   void epoch(nn::epoch_result const&) const {}

@@ -19,7 +19,7 @@ MOST_NAMES_OF_USERS = 80
 MAY_SHOW_DETAIL = {  # with reasons
     "shared_memory": "an alias that gives basic_shared_memory its doorbells; tests give it others",
     "cuda::peers": "an alias that gives a transport the driver of GPUs; tests give it a host that plays them",
-    "cuda::staged": "an alias that gives a transport the runtime of GPUs; tests give it a host that plays them",
+    "cuda::staged_transport": "an alias that gives a transport the runtime of GPUs; tests give it a host that plays them",
     "nn::cuda::replica": "an alias that gives a replica the arithmetic of GPUs; tests give it that of a host",
 }
 xml_folder, repository = sys.argv[1:]

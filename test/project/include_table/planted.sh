@@ -41,11 +41,11 @@ plant tutti/detail/tcp/a.hpp 'namespace tutti::inline v0_1_0::detail {' 'has not
 plant tutti/verbs/detail/a.hpp 'namespace tutti::inline v0_1_0::detail::rdma {' 'has not the name of its folder, verbs'
 plant tutti/detail/base/a.hpp '#include <tutti/extend/types.hpp>' 'base may not include'
 plant tutti/collective/a.hpp '#include <tutti/join.hpp>' 'collective may not include'
-plant tutti/join.hpp '#include <tutti/simulation/simulated.hpp>' 'root may not include'
+plant tutti/join.hpp '#include <tutti/simulation/simulated_transport.hpp>' 'root may not include'
 plant tutti/simulation/a.hpp '#include <tutti/verbs/verbs.hpp>' 'simulation may not include'
 plant tutti/transport/a.hpp '#include <tutti/detail/instances/tcp.hpp>
 int x;' 'behind the last line of code'
-plant tutti/simulation/detail/a.hpp '#include <tutti/simulation/simulated.hpp>' 'simulation/detail may not include'
+plant tutti/simulation/detail/a.hpp '#include <tutti/simulation/simulated_transport.hpp>' 'simulation/detail may not include'
 plant tutti/in_network/detail/udp/a.hpp '#include <tutti/in_network/detail/fpga_nic/member.hpp>' 'udp may not include'
 plant tutti/nn/a.hpp '#include <tutti/cuda/stream.hpp>' 'nn may not include'
 plant tutti/nn/cuda/a.hpp '#include <tutti/verbs/verbs.hpp>' 'nn/cuda may not include'

@@ -70,12 +70,10 @@ plant $code '// A `dear` one, `anew`.' ''
 plant a.md 'Whoever waits.' 'a.md:1: "Whoever": name'
 plant a.md '```\nanew\n```\n\n    anew\n\n[a](anew.md) `anew`' ''
 
-# A public name is no finding until docs/reference/api.txt is done; then it is one where it is declared.
-echo 'a.hpp: a::held' > "$root/docs/reference/api.txt"
-plant $code 'int held;' 'the name held is'
-echo 'docs/reference/api.txt' > "$folder/lists/not_yet.txt"
-plant $code 'int held;' ''
-plant include/tutti/b.hpp 'int held;' 'the name held is'
+# A state may be a participle in -ed.
+plant $code 'enum class a { failed, paused };' ''
+plant $code 'enum class a { failed, held };' 'the name held is'
+plant $code 'int failed;' 'the name failed is'
 
 # A folder that is not done may have any words; folders below it may not.
 echo 'include/tutti' >> "$folder/lists/not_yet.txt"

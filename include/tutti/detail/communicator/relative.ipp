@@ -66,7 +66,7 @@ TUTTI_DECL void relative::tell(tutti::fault const& cause) noexcept {
   }
   monitor_lock const lock(family_->lock);
   for (relative* r = family_->first; r != nullptr; r = r->next_) {
-    std::uint64_t const now = r->state_.recent.started();
+    std::uint64_t const now = r->state_.recent.start_count();
     if (r != this && (!r->reason_ || r->noted_at_ != now)) {
       r->reason_ = r->translate(cause, *this);
       r->noted_at_ = now;
@@ -76,7 +76,7 @@ TUTTI_DECL void relative::tell(tutti::fault const& cause) noexcept {
 
 TUTTI_DECL tutti::fault relative::reason_to_leave() const noexcept {
   monitor_lock const lock(family_->lock);
-  return reason_ && noted_at_ == state_.recent.started() ? reason_ : tutti::fault{};
+  return reason_ && noted_at_ == state_.recent.start_count() ? reason_ : tutti::fault{};
 }
 
 TUTTI_DECL rank_type relative::from_world(rank_type r) const noexcept {

@@ -77,7 +77,7 @@ class operation : private operation_arguments<Topology, Op, Payload>,
         this->segments_.set_element_bytes(elements.element_bytes);
       }
       if constexpr (std::same_as<Op, op::transfer>) {
-        this->segments_.set_pair(op.from, op.to);
+        this->segments_.set_pair(op.sender, op.receiver);
       }
       this->segments_.prepare(choice.segment_bytes, memory, count);
     } catch (...) {  // peers would wait for this rank

@@ -13,14 +13,14 @@ struct edge {
 
   [[nodiscard]] constexpr std::uint32_t blocks(op::transfer, rank_type) const { return 1; }
   [[nodiscard]] constexpr std::uint32_t steps(op::transfer o, rank_type, rank_type me) const {
-    return me == o.from || me == o.to ? 1 : 0;
+    return me == o.sender || me == o.receiver ? 1 : 0;
   }
   [[nodiscard]] constexpr step at(op::transfer o, rank_type, rank_type me, std::uint32_t) const {
-    if (o.from == o.to) {
+    if (o.sender == o.receiver) {
       return keep_own(0);
     }
-    return me == o.from ? step{.send = {o.to, memory::input, {0, 1}}}
-                        : step{.receive = {o.from, memory::output, {0, 1}}, .arrives = memory::input};
+    return me == o.sender ? step{.send = {o.receiver, memory::input, {0, 1}}}
+                          : step{.receive = {o.sender, memory::output, {0, 1}}, .arrives = memory::input};
   }
 };
 

@@ -81,7 +81,7 @@ template <class Op>
   } else if constexpr (std::same_as<Op, op::broadcast> || std::same_as<Op, op::scatter>) {
     return me == op.root;
   } else if constexpr (std::same_as<Op, op::transfer>) {
-    return me == op.from;
+    return me == op.sender;
   } else {
     return true;
   }
@@ -97,7 +97,7 @@ template <class Op>
   } else if constexpr (std::same_as<Op, op::reduce_scatter> || std::same_as<Op, op::scatter>) {
     return b == me;
   } else if constexpr (std::same_as<Op, op::transfer>) {
-    return me == op.to;
+    return me == op.receiver;
   } else {
     return true;
   }
@@ -117,7 +117,7 @@ template <class Op>
   } else if constexpr (std::same_as<Op, op::alltoall>) {
     return contribution(b, me);
   } else if constexpr (std::same_as<Op, op::transfer>) {
-    return contribution(op.from, b);
+    return contribution(op.sender, b);
   } else {
     return contribution(op.root, b);
   }

@@ -102,7 +102,7 @@ class simulated_wires {
   };
   /// @pre at != switch_of(receiver)
   [[nodiscard]] hop next(std::uint32_t at, rank_type receiver) noexcept {
-    for (std::uint32_t subtree = switch_of(receiver); subtree != simulated_network::none;
+    for (std::uint32_t subtree = switch_of(receiver); subtree != simulated_network::no_switch;
          subtree = net_.switches[subtree].parent) {
       if (net_.switches[subtree].parent == at) {
         return {&links_[subtree].ingress, &net_.switches[subtree].up, subtree};

@@ -34,7 +34,7 @@ struct loggp {
 /// bottleneck is the link from a switch to its parent: all messages that enter or leave its subtree share that link,
 /// each direction separately. Parallel cables are modelled as one link.
 struct simulated_network {
-  static constexpr std::uint32_t none = UINT32_MAX;  ///< no switch: the parent of the root
+  static constexpr std::uint32_t no_switch = UINT32_MAX;  ///< the parent of the root
 
   /// A computer with ranks.
   struct host {
@@ -48,8 +48,8 @@ struct simulated_network {
   };
   /// A switch.
   struct node {
-    std::uint32_t parent = none;  ///< the number of the switch above; `none` for the root
-    uplink up{};                  ///< link to the parent
+    std::uint32_t parent = no_switch;  ///< the number of the switch above; `none` for the root
+    uplink up{};                       ///< link to the parent
   };
 
   std::vector<node> switches;  ///< the first is the root; each other one comes after its parent

@@ -73,7 +73,7 @@ namespace detail {
   }
   for (std::size_t i = 0; i < net.switches.size(); ++i) {
     expects(
-        (i == 0) == (net.switches[i].parent == simulated_network::none) && (i == 0 || net.switches[i].parent < i),
+        (i == 0) == (net.switches[i].parent == simulated_network::no_switch) && (i == 0 || net.switches[i].parent < i),
         "simulation: switch 0 must be the root, and every other switch come behind its parent; the parent of switch ",
         i, " is ", net.switches[i].parent);
   }

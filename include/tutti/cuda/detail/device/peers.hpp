@@ -95,7 +95,7 @@ class peers : private peers_memory<D>, public over_host<Host> {
       if (size() > most_ranks) {
         throw error(failure::join, "kernels work in the memory of at most " + std::to_string(most_ranks) +
                                        " ranks, and there are " + std::to_string(size()) +
-                                       "; use fewer, or take staged");
+                                       "; use fewer, or take staged_transport");
       }
       device_ = device_for<D>(rank(), settings.device);
       driver_ = std::make_unique<D>(device_);

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <tutti/collective/communicator.hpp>
-#include <tutti/cuda/detail/device/staged.hpp>
 #include <tutti/cuda/detail/device/staged_launcher.hpp>
+#include <tutti/cuda/detail/device/staged_transport.hpp>
 #include <tutti/cuda/detail/device/staged_wait.hpp>
 #include <tutti/cuda/detail/runtime/stager.hpp>
 #include <tutti/cuda/extend/stream.hpp>
@@ -16,7 +16,7 @@ namespace tutti::inline v0_1_0::cuda {
 /// Ranks that have a GPU, or share one, over any transport between hosts or processes. The elements of an operation
 /// are copied to pinned host memory, sent and combined there by Host, and copied back.
 ///
-///     auto world = tutti::join<tutti::cuda::staged<tutti::tcp>>();
+///     auto world = tutti::join<tutti::cuda::staged_transport<tutti::tcp>>();
 ///     tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
 ///     tutti::cuda::stream stream;
 ///     sum.enqueue(gradients, stream);      // in place; (input, output, stream) out of place
@@ -56,7 +56,7 @@ namespace tutti::inline v0_1_0::cuda {
 /// Thread safety: one thread at a time; instances are independent.
 template <transport Host>
   requires(!waits_for_work<Host>)
-using staged = detail::device::staged_transport<Host, detail::runtime::stager>;
+using staged_transport = detail::device::staged_transport<Host, detail::runtime::stager>;
 
 /// Blocks until everything in the stream has run, or the deadlines of this rank's enqueued operations pass. Meanwhile
 /// everything that this thread has started advances.

@@ -27,7 +27,7 @@ struct simulated_access;
 ///
 /// Cost: real time, of one thread, for each message and its copy; virtual time as the network says.
 /// Thread safety: the thread that runs the simulation.
-class simulated {
+class simulated_transport {
  public:
   /// The name of the transport in errors and traces.
   static constexpr std::string_view name = "simulated";
@@ -40,7 +40,7 @@ class simulated {
     options() noexcept = default;
 
    private:
-    friend simulated;
+    friend simulated_transport;
     friend detail::simulated_access;
 
     options(detail::simulator& sim, rank_type rank) noexcept : simulation_(&sim), rank_(rank) {}
@@ -53,7 +53,8 @@ class simulated {
   /// @pre the simulation outlives this object: use tutti::simulate
   /// @throws precondition_error if the options belong to no simulation
   template <rendezvous M>
-  explicit simulated(M& meet, options const& settings) : simulation_(settings.simulation_), rank_(meet.rank()) {
+  explicit simulated_transport(M& meet, options const& settings)
+      : simulation_(settings.simulation_), rank_(meet.rank()) {
     expects(simulation_ != nullptr,
             "simulated: its options belong to no simulation; use tutti::simulate, which makes a world in virtual time");
     std::vector<rank_type> members;
@@ -66,9 +67,9 @@ class simulated {
     }
     world_ = &simulation_->world(detail::word_reader(meet.exchange(number)[0]).number<std::uint32_t>());
   }
-  simulated(simulated const&) = delete;
-  simulated& operator=(simulated const&) = delete;
-  ~simulated() {
+  simulated_transport(simulated_transport const&) = delete;
+  simulated_transport& operator=(simulated_transport const&) = delete;
+  ~simulated_transport() {
     if (!processors().is_dead(place())) {
       world_->leave(rank_);
     }
@@ -253,7 +254,7 @@ class simulated {
  private:
   friend detail::simulated_access;
 
-  simulated(detail::simulator& simulation, detail::simulated_world& world, rank_type rank) noexcept
+  simulated_transport(detail::simulator& simulation, detail::simulated_world& world, rank_type rank) noexcept
       : simulation_(&simulation), world_(&world), rank_(rank) {}
 
   [[nodiscard]] rank_type place() const noexcept { return world_->members()[rank_]; }
@@ -306,11 +307,12 @@ namespace detail {
 
 /// Opens transports in a simulation, for what runs one.
 struct simulated_access {
-  [[nodiscard]] static simulated::options options(simulator& simulation, rank_type rank) noexcept {
+  [[nodiscard]] static simulated_transport::options options(simulator& simulation, rank_type rank) noexcept {
     return {simulation, rank};
   }
   /// Member `rank` of a world that exists.
-  [[nodiscard]] static simulated member(simulator& simulation, simulated_world& world, rank_type rank) noexcept {
+  [[nodiscard]] static simulated_transport member(simulator& simulation, simulated_world& world,
+                                                  rank_type rank) noexcept {
     return {simulation, world, rank};
   }
 };
