@@ -171,7 +171,7 @@ template <class Topology, class Op>
     ranks[r].operation.set_schedule(topology.steps(op, n, r), topology.blocks(op, n), false);
     ranks[r].operation.set_aggregators(std::span(shares).subspan(r * aggregators.size(), aggregators.size()));
     ranks[r].operation.prepare(vector.segment_bytes, memory, vector.count);
-    ranks[r].operation.take_place();
+    ranks[r].operation.take_numbers();
     sim.processors().rest(r);
     sim.processors().wake(r);
   }

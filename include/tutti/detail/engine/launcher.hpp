@@ -60,6 +60,7 @@ class launcher {
   using operation_type = operation<Communicator, schedule, Op, Payload>;
 
  public:
+  /// @throws precondition_error if an accumulator has no room for all ranks; std::bad_alloc
   launcher(Communicator& world, Topology const& topology, Payload const& payload)
       : world_(world.alias()),
         topology_(runnable<transport_type, Op, Payload>(topology)),
@@ -91,8 +92,10 @@ class launcher {
   }
 
  protected:
-  /// Runs one operation to its end. Inlined down to the start of the operation, so that the arguments stay in registers
-  /// (compilers.md: Stores and loads of one width).
+  /// Starts an operation and waits for its end. Inlined down to the start of the operation, so that the arguments stay
+  /// in registers (compilers.md: Stores and loads of one width).
+  /// @throws precondition_error if the call is refused (`call_guard`, `expect_order`), and as `operation::start` and
+  /// `segmented_operation::finish`
   [[gnu::always_inline]] void run(Op op, Payload payload, tutti::call const& call, memories const& memory,
                                   std::size_t count) {
     call_guard guard(access::state(world_));
@@ -104,6 +107,8 @@ class launcher {
     guard.end();
   }
 
+  /// Starts an operation that later calls advance.
+  /// @throws precondition_error if the call is refused, and as `operation::start`. Later errors are the operation's
   [[nodiscard]] operation_handle launch(Op op, Payload payload, tutti::call const& call, memories const& memory,
                                         std::size_t count) {
     call_guard guard(access::state(world_));
@@ -129,6 +134,7 @@ class launcher {
   }
 
   /// Enqueues an operation in a device's stream, after all earlier work there. `memory` is the device's.
+  /// @throws precondition_error if the call is refused, and as `enqueue` of the device's launcher
   template <class Stream>
   void launch_in_stream(Op op, Payload payload, tutti::call const& call, memories const& memory, std::size_t count,
                         Stream const& stream) {
@@ -148,7 +154,7 @@ class launcher {
       .may_aggregate = uses_aggregators<transport_type, Op, Payload, Topology>};
   static constexpr bool has_fixed_settings = !picks && has_settings<topology_type>;
 
-  /// Chooses schedule and segment size for this operation.
+  /// Chooses schedule and segment size for this operation. @throws exceptions of the topology
   [[nodiscard]] schedule_choice<schedule> pick(Op const& op, Payload const& payload, std::size_t count) const {
     if constexpr (picks) {
       auto choice = topology_.choose(op, count * payload.size_of(memory::output), needs);
