@@ -118,11 +118,12 @@ TUTTI_DECL void untyped_operation::end_with_error(error&& cause) {
   try {
     throw std::move(cause);
   } catch (error const& e) {
-    end_with_error(std::current_exception(), {e.kind(), e.at_fault().empty() ? no_rank : e.at_fault().front(), state_.rank},
-            e.what());
+    end_with_error(std::current_exception(),
+                   {e.kind(), e.at_fault().empty() ? no_rank : e.at_fault().front(), state_.rank}, e.what());
   }
 }
-TUTTI_DECL void untyped_operation::end_with_error(std::exception_ptr exception, tutti::fault const& cause, char const* text) {
+TUTTI_DECL void untyped_operation::end_with_error(std::exception_ptr exception, tutti::fault const& cause,
+                                                  char const* text) {
   cancellation_shield const shield(cancellation_shield::points::silent);
   error_ = std::move(exception);
   state_.transport.revoke(cause);
@@ -152,7 +153,8 @@ TUTTI_DECL void untyped_operation::end_with_exception() {
     }
   } catch (std::bad_alloc const& e) {
     end_with_error(std::current_exception(),
-            {.kind = failure::cancelled, .culprit = state_.rank, .reporter = state_.rank, .code = ENOMEM}, e.what());
+                   {.kind = failure::cancelled, .culprit = state_.rank, .reporter = state_.rank, .code = ENOMEM},
+                   e.what());
   } catch (...) {
     end_with_error(std::current_exception(), own_fault(), "an exception");
   }
@@ -162,7 +164,8 @@ TUTTI_DECL void untyped_operation::end_with_exception() {
 /// rank's.
 TUTTI_DECL error untyped_operation::make_error(failure kind, std::string_view text,
                                                std::vector<rank_type> const& at_fault) const {
-  return state_.report(kind, text, call_, number_, step_number(), at_fault.empty() ? std::vector{state_.rank} : at_fault);
+  return state_.report(kind, text, call_, number_, step_number(),
+                       at_fault.empty() ? std::vector{state_.rank} : at_fault);
 }
 
 TUTTI_DECL void untyped_operation::throw_failure() const {
@@ -264,7 +267,7 @@ TUTTI_DECL bool untyped_operation::wait(duration limit) {
 TUTTI_DECL void untyped_operation::cancel() {
   cancellation_shield const shield(
       cancellation_shield::points::silent);  // no cancellation point: the request may be in destruction
-  if (state_.is_inherited()) {                // the operation continues in the parent
+  if (state_.is_inherited()) {               // the operation continues in the parent
     has_ended_ = true;
     state_.operations.erase(*this);
     return;

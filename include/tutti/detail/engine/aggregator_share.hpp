@@ -23,7 +23,9 @@ struct aggregator_summary {
   }
 
   /// The index of a rank among the workers, or no_rank.
-  [[nodiscard]] rank_type worker_index_of(rank_type r) const noexcept { return r < worker_indices_.size() ? worker_indices_[r] : no_rank; }
+  [[nodiscard]] rank_type worker_index_of(rank_type r) const noexcept {
+    return r < worker_indices_.size() ? worker_indices_[r] : no_rank;
+  }
 
  private:
   /// A template on the vector, so that it is compiled only for topologies with aggregators.
@@ -42,7 +44,7 @@ struct aggregator_summary {
       const step s = t.at(op, n, aggregator, i);
       if (s.receives()) {
         blocks = s.receive.blocks;
-        source_memory = s.arrives;
+        source_memory = s.sender_memory;
         worker(s.receive.peer).contributes = true;
       }
       if (s.sends()) {

@@ -94,14 +94,14 @@ class launcher {
  protected:
   /// Starts an operation and waits for its end. Inlined down to the start of the operation, so that the arguments stay
   /// in registers (compilers.md: Stores and loads of one width).
-  /// @throws precondition_error if the call is refused (`call_guard`, `expect_order`), and as `operation::start` and
-  /// `segmented_operation::finish`
+  /// @throws precondition_error if the call is refused (`call_guard`, `expect_rank_order`), and as `operation::start`
+  /// and `segmented_operation::finish`
   [[gnu::always_inline]] void run(Op op, Payload payload, tutti::call const& call, memories const& memory,
                                   std::size_t count) {
     call_guard guard(access::state(world_));
     auto const choice = pick(op, payload, count);
     write_call_record(blocking_->call_record(), call, op, count, choice);
-    expect_order(choice.topology, blocking_->call_record());
+    expect_rank_order(choice.topology, blocking_->call_record());
     blocking_->start(choice, op, payload, memory, count);
     blocking_->finish(deadline_);
     guard.end();
@@ -120,7 +120,7 @@ class launcher {
     next.set_limit(deadline_);
     try {
       write_call_record(next.call_record(), call, op, count, choice);
-      expect_order(choice.topology, next.call_record());
+      expect_rank_order(choice.topology, next.call_record());
       next.start(choice, op, payload, memory, count);
     } catch (...) {
       next.retire();
@@ -142,7 +142,7 @@ class launcher {
     tutti::call record;
     schedule_choice<schedule> const choice{topology_, 0};
     write_call_record(record, call, op, count, choice);
-    expect_order(choice.topology, record);
+    expect_rank_order(choice.topology, record);
     on_device_.enqueue(world_, op, payload, record, memory, count, deadline_, stream);
     guard.end();
   }
@@ -206,10 +206,10 @@ class launcher {
 
   /// Checks that the schedule, known only now if chosen at run time, combines in the order that the reduction needs.
   /// @throws precondition_error
-  void expect_order([[maybe_unused]] schedule const& topology, [[maybe_unused]] call const& record) const {
-    if constexpr (Payload::in_rank_order && !schedule::keeps_order) {
-      if (!combines_in_order<Op>(topology, world_.size())) [[unlikely]] {
-        refuse_order(describe(record));
+  void expect_rank_order([[maybe_unused]] schedule const& topology, [[maybe_unused]] call const& record) const {
+    if constexpr (Payload::in_rank_order && !schedule::keeps_rank_order) {
+      if (!combines_in_rank_order<Op>(topology, world_.size())) [[unlikely]] {
+        refuse_rank_order(describe(record));
       }
     }
   }

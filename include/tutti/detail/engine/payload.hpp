@@ -37,7 +37,7 @@ struct combining {
   static constexpr bool in_rank_order = !R::commutative;
   /// The operation requested of an in-network aggregator.
   static constexpr network_operation in_network = network_operation_of<R>;
-  /// True if contributions must be lifted before an in-network aggregator receives them.
+  /// True if ranks must lift their contributions before an in-network aggregator receives them (`lift_first`).
   static constexpr bool lifts_for_aggregators = lifts<R>;
   /// True if `work` may be the user's own output.
   static constexpr bool work_fits_output = accumulates_in_elements<R>;
@@ -71,8 +71,8 @@ struct combining {
   void fold(step const& st, std::byte const* local, std::byte const* arriving, std::byte* result, std::size_t n,
             rank_type ranks) const {
     tutti::detail::fold(reduction,
-                        fold_kind{.local_is_element = st.local == memory::input,
-                                  .arriving_is_element = st.arrives == memory::input,
+                        fold_kind{.local_is_element = st.local_memory == memory::input,
+                                  .arriving_is_element = st.sender_memory == memory::input,
                                   .arriving_on_left = st.action == action::fold_left,
                                   .finishes = st.receive.memory == memory::output},
                         local, arriving, result, n, ranks);
@@ -211,7 +211,7 @@ void payload::code_of<R>::fold(payload const& self, step const& st, std::byte co
 }
 template <class R>
 void payload::code_of<R>::convert(payload const& self, step const& st, std::byte const* source, std::byte* destination,
-                                std::size_t n) {
+                                  std::size_t n) {
   static_cast<combining<R> const*>(self.policy_)->convert(st, source, destination, n, self.ranks_);
 }
 

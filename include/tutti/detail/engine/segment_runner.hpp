@@ -63,8 +63,8 @@ class segment_runner {
   }
 
   /// Returns true when the segment is complete and its memory is the user's again.
-  /// @throws error on a mismatched call, or a peer that violates the protocol; precondition_error if a step leaves wrong
-  /// values in a memory; exceptions of transport, topology, reduction and tracer
+  /// @throws error on a mismatched call, or a peer that violates the protocol; precondition_error if a step leaves
+  /// wrong values in a memory; exceptions of transport, topology, reduction and tracer
   [[gnu::always_inline]] bool advance(context_type& context) {
     while (step_index_ != step_count_) {
       if (step_->sends() || step_->receives()) {
@@ -256,14 +256,15 @@ class segment_runner {
       }
       writable_ = true;
     }
-    const std::size_t size = context.payload.size_of(step_->arrives);
+    const std::size_t size = context.payload.size_of(step_->sender_memory);
     const std::size_t granule = context.payload.granule(size);
     for (;;) {
       auto const interval = slice_.interval_at(end.blocks, received_part_.blocks);
       const std::size_t bytes = interval.count * size;
       bool const copies = step_->action == action::copy;
       std::byte* const destination =
-          copies && bytes != 0 ? context.memories.write(end.memory, interval.begin, size) + received_part_.bytes : nullptr;
+          copies && bytes != 0 ? context.memories.write(end.memory, interval.begin, size) + received_part_.bytes
+                               : nullptr;
       const chunk part = context.transport.view(end.peer, flow_, {bytes - received_part_.bytes, granule, destination});
       if (!part) {
         return;
@@ -290,7 +291,8 @@ class segment_runner {
   }
 
   /// Combines or stores a chunk of an interval of elements.
-  [[gnu::always_inline]] void use(context_type& context, slice::interval const& interval, chunk part, std::size_t size) {
+  [[gnu::always_inline]] void use(context_type& context, slice::interval const& interval, chunk part,
+                                  std::size_t size) {
     const memory result_memory = step_->receive.memory;
     if (step_->action == action::copy) {
       std::byte* const result = context.memories.write(result_memory, interval.begin, size) + received_part_.bytes;
@@ -303,7 +305,8 @@ class segment_runner {
     const std::size_t first = whole ? interval.begin : interval.begin + received_part_.bytes / size;
     const std::size_t count = whole ? interval.count : part.bytes / size;
     std::byte* const result = context.memories.write(result_memory, first, context.payload.size_of(result_memory));
-    std::byte const* const local = context.memories.read(step_->local, first, context.payload.size_of(step_->local));
+    std::byte const* const local =
+        context.memories.read(step_->local_memory, first, context.payload.size_of(step_->local_memory));
     context.compute(part.bytes, [&] {
       if (!fold_at_peer(context, local, part, result, size)) {
         context.payload.fold(*step_, local, part.data, result, count);
@@ -329,8 +332,8 @@ class segment_runner {
       if (source.count != 0) {
         context.compute(source.count * source_size, [&] {
           context.payload.convert(*step_, context.memories.read(step_->send.memory, source.begin, source_size),
-                                context.memories.write(step_->receive.memory, destination.begin, destination_size),
-                                source.count);
+                                  context.memories.write(step_->receive.memory, destination.begin, destination_size),
+                                  source.count);
         });
       }
       block_index += source.blocks;
@@ -364,7 +367,8 @@ class segment_runner {
     for (std::uint32_t block_index = 0; block_index < end.blocks.count;) {
       auto const interval = slice_.interval_at(end.blocks, block_index);
       if (interval.count != 0) {
-        std::memcpy(snapshot_.get() + offset, context.memories.read(end.memory, interval.begin, size), interval.count * size);
+        std::memcpy(snapshot_.get() + offset, context.memories.read(end.memory, interval.begin, size),
+                    interval.count * size);
       }
       offset += interval.count * size;
       block_index += interval.blocks;

@@ -414,7 +414,7 @@ void segments<Communicator, Transfers>::provide_work() {
     step storage;
     step const& st = context_.step_at(i, storage);
     uses_work = (st.sends() && st.send.memory == memory::work) || st.receive.memory == memory::work ||
-                (st.action != action::copy && st.local == memory::work);
+                (st.action != action::copy && st.local_memory == memory::work);
   }
   if (!uses_work) {
     return;

@@ -57,7 +57,8 @@ class slice {
     std::size_t count;
     std::uint32_t blocks;
   };
-  [[nodiscard, gnu::always_inline]] constexpr interval interval_at(block_range range, std::uint32_t skip) const noexcept {
+  [[nodiscard, gnu::always_inline]] constexpr interval interval_at(block_range range,
+                                                                   std::uint32_t skip) const noexcept {
     if (blocks_ == 1 && parts_ == 1) {
       return {first_, range.count == 0 ? 0 : count_, 1};
     }
