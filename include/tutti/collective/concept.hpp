@@ -23,8 +23,8 @@ inline constexpr bool is_communicator<communicator<Transport, N, Trace>> = true;
 template <class C>
 concept group = is_communicator<C>;
 
-/// A topology whose schedules suit the reduction: any if it commutes, else those that keep rank order. A topology that
-/// tells only at run time if it keeps rank order is checked by the operator, each time.
+/// A topology whose schedules suit the reduction: any if it commutes, else the ones that keep rank order. A topology
+/// that tells only at run time if it keeps rank order is checked by the operator, each time.
 template <class Topology, class Op, class Reduction>
 concept keeps_rank_order_for = topology<Topology> && reduction<Reduction> &&
                                (Reduction::commutative || Topology::keeps_rank_order || tells_rank_order<Topology, Op>);

@@ -46,7 +46,7 @@ TUTTI_DECL wait_outcome wait_in_naps(rank_state& state, wait_target const& targe
 /// Ends between naps if the thread is cancelled (pthread_cancel). Returns early when `limit` has passed or the epoch
 /// has failed. Looks for failed peers and calls `detect_mismatch` every few milliseconds. A transport that waits by
 /// itself does so from the start.
-/// @throws exceptions of `target` and of the transport
+/// @throws the exceptions of `target` and of the transport
 TUTTI_DECL wait_outcome wait(rank_state& state, wait_target const& target, duration limit);
 
 }  // namespace tutti::detail::communicator

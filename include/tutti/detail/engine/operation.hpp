@@ -89,7 +89,7 @@ class operation : private operation_arguments<Topology, Op, Payload>,
   }
 
  private:
-  /// @throws exceptions of the topology
+  /// @throws the exceptions of the topology
   [[gnu::always_inline]] void read_schedule(bool is_constant) {
     arguments_type const& arguments = *this;
     extent_type const extent = this->world().extent();

@@ -50,7 +50,7 @@ class segment_runner {
   using context_type = run_context<Communicator>;
 
   /// Begins a segment with the first step of its schedule.
-  /// @throws exceptions of transport and topology; precondition_error if the step leaves wrong values in a memory
+  /// @throws the exceptions of transport and topology; precondition_error if the step leaves wrong values in a memory
   [[gnu::always_inline]] void start(context_type& context, slice segment_slice, flow s) {
     slice_ = segment_slice;
     flow_ = s;

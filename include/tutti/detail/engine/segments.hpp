@@ -60,7 +60,7 @@ class segments {
   }
 
   /// Sets the size of the schedule. `is_constant`: every operation until the next call of this has the same steps.
-  /// @throws exceptions of the topology
+  /// @throws the exceptions of the topology
   [[gnu::always_inline]] void set_schedule(std::uint32_t steps, std::uint32_t blocks, bool is_constant) {
     schedule_view& s = context_.schedule;
     s.steps = steps;
@@ -123,7 +123,7 @@ class segments {
   }
 
   /// Traces the start with the operation's first flow, or with the number of the message among those of its pair.
-  /// @throws exceptions of the tracer
+  /// @throws the exceptions of the tracer
   void note_start() {
     if (!listens(context_.trace)) {
       return;
@@ -141,7 +141,7 @@ class segments {
   }
 
   /// Begins segments whose lanes are free and advances those under way; returns true when the operation is complete.
-  /// @throws exceptions of transport, topology, reduction and tracer; error and precondition_error as
+  /// @throws the exceptions of transport, topology, reduction and tracer; error and precondition_error as
   /// `segment_runner::advance`
   bool advance();
 
