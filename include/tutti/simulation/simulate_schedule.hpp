@@ -152,7 +152,7 @@ template <class Topology, class Op>
     for (std::size_t i = 0; i != aggregators.size(); ++i) {
       aggregators[i].read(topology, op, n, n + static_cast<rank_type>(i));
       for (rank_type r = 0; r != n; ++r) {
-        shares[r * aggregators.size() + i] = {&aggregators[i], aggregators[i].place_of(r)};
+        shares[r * aggregators.size() + i] = {&aggregators[i], aggregators[i].worker_index_of(r)};
       }
     }
   }
