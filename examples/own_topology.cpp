@@ -2,8 +2,8 @@
 //
 // A topology of your own: an allreduce over a star of pairs. Each odd rank sends to its even neighbour, the even ones
 // send to rank 0, and the result returns the same way. It runs on every transport, with nothing else changed.
-#include <tutti/tutti.hpp>
 #include <tutti/transport/tcp.hpp>
+#include <tutti/tutti.hpp>
 
 #include <cstdio>
 #include <vector>
@@ -11,8 +11,8 @@
 struct pairs_then_star {
   // Required of a topology
   static constexpr std::string_view name = "pairs_then_star";
-  static constexpr bool keeps_order = true;                // the lower ranks are always on the left
-  static constexpr bool sends_raw_contributions = false;   // partial sums travel
+  static constexpr bool keeps_rank_order = true;          // the lower ranks are always on the left
+  static constexpr bool sends_raw_contributions = false;  // partial sums travel
 
   // Required to offer allreduce: the number of blocks of the vector, and step i of rank me
   constexpr std::uint32_t blocks(tutti::op::allreduce, tutti::rank_type) const { return 1; }
@@ -30,22 +30,28 @@ struct pairs_then_star {
     }
     if (me % 2 == 1) {
       return i == 0 ? tutti::step{.send = {me - 1, memory::input, all}}
-                    : tutti::step{.receive = {me - 1, memory::output, all}, .arrives = memory::output};
+                    : tutti::step{.receive = {me - 1, memory::output, all}, .sender_memory = memory::output};
     }
     bool const ends = me == 0 && n <= 2;
     if (paired && i-- == 0) {
       return {.receive = {me + 1, ends ? memory::output : memory::work, all},
-              .action = action::fold_right, .local = memory::input, .arrives = memory::input};
+              .action = action::fold_right,
+              .local_memory = memory::input,
+              .sender_memory = memory::input};
     }
     tutti::rank_type const others = (n + 1) / 2 - 1;
-    if (me != 0 && i == 0) return {.send = {0, mine, all}};
-    if (me != 0 && i == 1) return {.receive = {0, memory::output, all}, .arrives = memory::output};
+    if (me != 0 && i == 0)
+      return {.send = {0, mine, all}};
+    if (me != 0 && i == 1)
+      return {.receive = {0, memory::output, all}, .sender_memory = memory::output};
     if (me == 0 && i < others) {
       tutti::rank_type const from = 2 * (i + 1);
-      return {.receive = {from, i + 1 == others ? memory::output : memory::work, all}, .action = action::fold_right,
-              .arrives = from + 1 < n ? memory::work : memory::input};
+      return {.receive = {from, i + 1 == others ? memory::output : memory::work, all},
+              .action = action::fold_right,
+              .sender_memory = from + 1 < n ? memory::work : memory::input};
     }
-    if (me == 0 && i < 2 * others) return {.send = {2 * (i - others + 1), memory::output, all}};
+    if (me == 0 && i < 2 * others)
+      return {.send = {2 * (i - others + 1), memory::output, all}};
     return {.send = {me + 1, memory::output, all}};
   }
 };

@@ -14,7 +14,7 @@ namespace bench {
 /// Offers: allreduce.
 struct waited_ring {
   static constexpr std::string_view name = "waited_ring";
-  static constexpr bool keeps_order = false;
+  static constexpr bool keeps_rank_order = false;
   static constexpr bool sends_raw_contributions = false;
 
   [[nodiscard]] constexpr std::uint32_t blocks(tutti::op::allreduce, tutti::rank_type n) const { return n; }

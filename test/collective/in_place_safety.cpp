@@ -12,7 +12,7 @@ namespace {
 template <class R>
 std::string over_all_topologies(R reduction) {
   return laws::all_topologies::first_complaint([&](auto topology) -> std::string {
-    if constexpr (tutti::keeps_order_for<decltype(topology), tutti::op::allreduce, R>) {
+    if constexpr (tutti::keeps_rank_order_for<decltype(topology), tutti::op::allreduce, R>) {
       return laws::in_place_safety_everywhere(topology, reduction, 20);
     }
     return {};

@@ -29,16 +29,19 @@ enum class wrong { nothing, work_to_output, output_to_work, input_to_output, res
 template <wrong Which>
 struct sloppy {
   static constexpr std::string_view name = "sloppy";
-  static constexpr bool keeps_order = true;
+  static constexpr bool keeps_rank_order = true;
   static constexpr bool sends_raw_contributions = false;
   static constexpr block_range all{0, 1};
 
   static constexpr step give(rank_type to, memory from) { return {.send = {to, from, all}}; }
   static constexpr step take(rank_type from, memory to, memory arrives) {
-    return {.receive = {from, to, all}, .arrives = arrives};
+    return {.receive = {from, to, all}, .sender_memory = arrives};
   }
   static constexpr step add(rank_type from, memory to, memory arrives) {
-    return {.receive = {from, to, all}, .action = action::fold_right, .local = memory::input, .arrives = arrives};
+    return {.receive = {from, to, all},
+            .action = action::fold_right,
+            .local_memory = memory::input,
+            .sender_memory = arrives};
   }
   static constexpr step move(memory from, memory to) { return {{no_rank, from, all}, {no_rank, to, all}}; }
 

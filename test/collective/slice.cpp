@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(runs_are_the_blocks_of_a_range_in_order_and_as_long_as_they
         for (std::uint32_t count = 1; count <= blocks; ++count) {
           std::size_t all = 0;
           for (std::uint32_t done = 0; done < count;) {
-            auto const run = s.run_at({first, count}, done);
+            auto const run = s.interval_at({first, count}, done);
             BOOST_REQUIRE(run.blocks >= 1);
             BOOST_TEST(run.begin == s.begin((first + done) % blocks));
             std::size_t elements = 0;

@@ -325,7 +325,7 @@ class drawn_operations {
   /// Calls use(topology, refused) with the drawn schedule; `is_refused` is true if the operation must be refused.
   template <class R, class Op, class Use>
   void with_schedule(drawn_operation const& d, Op const& o, Use use) {
-    auto const possible = [this](auto const& t) { return R::commutative || tutti::combines_in_order<Op>(t, n_); };
+    auto const possible = [this](auto const& t) { return R::commutative || tutti::combines_in_rank_order<Op>(t, n_); };
     if constexpr (drawn_with_plans<R>) {
       auto const run_plan = [&](auto const& topology) {
         try {

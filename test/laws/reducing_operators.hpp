@@ -101,7 +101,7 @@ template <class World, class Topology, class R>
 
 /// True if the operator can be made.
 template <class Topology, class Op, class R>
-inline constexpr bool reduces_over = tutti::offers<Topology, Op> && tutti::keeps_order_for<Topology, Op, R>;
+inline constexpr bool reduces_over = tutti::offers<Topology, Op> && tutti::keeps_rank_order_for<Topology, Op, R>;
 
 // Each operator over every length and, if it has one, every root; "" if the topology does not offer it.
 

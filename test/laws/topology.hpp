@@ -95,7 +95,7 @@ void check_every_root(Topology const& topology, rank_type first, rank_type last)
     auto const v = combine(tutti::verify_every_root<tutti::op::reduce>(topology, n),
                            tutti::verify_every_root<tutti::op::broadcast>(topology, n));
     BOOST_TEST(bool(v), describe(v));
-    BOOST_TEST((v.war_free && !v.self_overlap));
+    BOOST_TEST((v.has_no_write_after_read && !v.self_overlap));
   }
 }
 

@@ -15,7 +15,7 @@ using tutti::step;
 /// unless the engine waits. With another number of ranks it is a star.
 struct triangle : tutti::star {
   static constexpr std::string_view name = "triangle";
-  static constexpr bool keeps_order = false;
+  static constexpr bool keeps_rank_order = false;
 
   [[nodiscard]] constexpr std::uint32_t blocks(tutti::op::allreduce o, rank_type n) const {
     return tutti::star::blocks(o, n);
@@ -30,18 +30,18 @@ struct triangle : tutti::star {
     }
     if (me == 1) {
       return i < 2 ? step{.send = {i == 0 ? 0U : 2U, memory::input, whole}}
-                   : step{.receive = {0, memory::output, whole}, .arrives = memory::output};
+                   : step{.receive = {0, memory::output, whole}, .sender_memory = memory::output};
     }
     if (i == 0) {
       rank_type const other = 2 - me;
       return {.send = {other, memory::input, whole},
               .receive = {other, memory::work, whole},
               .action = me == 0 ? action::fold_right : action::fold_left,
-              .local = memory::input,
-              .arrives = memory::input};
+              .local_memory = memory::input,
+              .sender_memory = memory::input};
     }
     if (i == 1) {
-      return {.receive = {1, memory::output, whole}, .action = action::fold_right, .arrives = memory::input};
+      return {.receive = {1, memory::output, whole}, .action = action::fold_right, .sender_memory = memory::input};
     }
     return {.send = {1, memory::output, whole}};
   }

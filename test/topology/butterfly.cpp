@@ -29,10 +29,10 @@ BOOST_AUTO_TEST_CASE(is_right_for_more_ranks) {
 BOOST_AUTO_TEST_CASE(needs_no_waiting_except_to_broadcast) {
   for (rank_type n = 2; n <= 33; ++n) {
     auto const v = combine(verify(butterfly{}, op::allreduce{}, n), verify(butterfly{}, op::reduce_scatter{}, n));
-    BOOST_TEST((v.keeps_order && v.war_free && !v.self_overlap));
+    BOOST_TEST((v.keeps_rank_order && v.has_no_write_after_read && !v.self_overlap));
   }
   // A rank receives some blocks again that it has sent, perhaps while a peer still reads them.
-  BOOST_TEST(!laws::hold<op::broadcast>(butterfly{}, 8, 8).war_free);
+  BOOST_TEST(!laws::hold<op::broadcast>(butterfly{}, 8, 8).has_no_write_after_read);
 }
 
 // For n = 2^k, halving sends S/2, S/4, ..., S/n: k L + (n-1)/n S G. Doubling costs as much. Any other n costs as much

@@ -30,7 +30,7 @@ BOOST_AUTO_TEST_CASE(is_right_for_more_ranks) {
 BOOST_AUTO_TEST_CASE(needs_no_waiting) {
   for (rank_type n = 2; n <= 17; ++n) {
     auto const v = combine(verify(chain{}, op::allreduce{}, n), verify(chain{}, op::scatter{n / 2}, n));
-    BOOST_TEST((v.keeps_order && v.war_free && !v.self_overlap));
+    BOOST_TEST((v.keeps_rank_order && v.has_no_write_after_read && !v.self_overlap));
   }
 }
 

@@ -26,9 +26,9 @@ BOOST_AUTO_TEST_CASE(is_right_for_more_ranks) {
 BOOST_AUTO_TEST_CASE(sends_raw_contributions_and_needs_no_waiting) {
   for (rank_type n = 3; n <= 17; ++n) {
     auto const v = verify(direct{}, op::allreduce{}, n);
-    BOOST_TEST((!v.keeps_order && v.raw && v.war_free && !v.self_overlap));
+    BOOST_TEST((!v.keeps_rank_order && v.raw && v.has_no_write_after_read && !v.self_overlap));
     auto const w = verify(direct{}, op::alltoall{}, n);
-    BOOST_TEST((w.war_free && w.self_overlap));  // in place two ranks swap blocks
+    BOOST_TEST((w.has_no_write_after_read && w.self_overlap));  // in place two ranks swap blocks
   }
 }
 
@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(costs_its_closed_form) {
 // receive, which needs buffers for all messages.
 struct in_rank_order {
   static constexpr std::string_view name = "in_rank_order";
-  static constexpr bool keeps_order = true;
+  static constexpr bool keeps_rank_order = true;
   static constexpr bool sends_raw_contributions = true;
 
   constexpr std::uint32_t blocks(op::reduce_scatter, rank_type n) const { return n; }
@@ -73,15 +73,15 @@ struct in_rank_order {
     const rank_type source = k < me ? me - 1 - k : k + 1;  // outwards from this rank
     return {.receive = {source, k + 2 == n ? memory::output : memory::work, {me, 1}},
             .action = source < me ? action::fold_left : action::fold_right,
-            .local = k == 0 ? memory::input : memory::work,
-            .arrives = memory::input};
+            .local_memory = k == 0 ? memory::input : memory::work,
+            .sender_memory = memory::input};
   }
 };
 
 BOOST_AUTO_TEST_CASE(rank_order_would_need_buffers) {
   for (rank_type n = 3; n <= 17; ++n) {
     auto const v = tutti::verify(in_rank_order{}, op::reduce_scatter{}, n);
-    BOOST_TEST((v.keeps_order && v.raw && v.exact && !v.finishes));
+    BOOST_TEST((v.keeps_rank_order && v.raw && v.exact && !v.finishes));
   }
 }
 

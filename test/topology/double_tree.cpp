@@ -32,8 +32,8 @@ BOOST_AUTO_TEST_CASE(is_right_for_more_ranks) {
 BOOST_AUTO_TEST_CASE(needs_no_waiting) {
   for (rank_type n = 2; n <= 33; ++n) {
     auto const v = combine(verify(double_tree{}, op::allreduce{}, n), verify(double_tree{}, op::reduce{n / 2}, n));
-    BOOST_TEST((v.war_free && !v.self_overlap));
-    BOOST_TEST(verify(double_tree{}, op::broadcast{n - 1}, n).war_free);
+    BOOST_TEST((v.has_no_write_after_read && !v.self_overlap));
+    BOOST_TEST(verify(double_tree{}, op::broadcast{n - 1}, n).has_no_write_after_read);
   }
 }
 

@@ -33,9 +33,9 @@ BOOST_AUTO_TEST_CASE(is_right_for_more_ranks) {
 BOOST_AUTO_TEST_CASE(exchanges_in_place) {
   for (rank_type n = 2; n <= 17; ++n) {
     auto const v = verify(doubling{}, op::allreduce{}, n);
-    BOOST_TEST((v.keeps_order && v.war_free && v.self_overlap));
+    BOOST_TEST((v.keeps_rank_order && v.has_no_write_after_read && v.self_overlap));
     auto const w = combine(verify(doubling{}, op::allgather{}, n), verify(doubling{}, op::scatter{n / 2}, n));
-    BOOST_TEST((w.war_free && !w.self_overlap));
+    BOOST_TEST((w.has_no_write_after_read && !w.self_overlap));
   }
 }
 

@@ -36,9 +36,9 @@ static_assert(laws::hold<op::broadcast>(hierarchical{binary_tree{}, ring{}, 3}, 
 static_assert(laws::hold<op::allreduce>(hierarchical{doubling{}, doubling{}, 3}, 1, 9));
 static_assert(laws::hold<op::allreduce>(hierarchical{ring{}, tutti::butterfly{}, 3}, 1, 9));
 
-static_assert(hierarchical<binary_tree, doubling>::keeps_order);
-static_assert(!hierarchical<binary_tree, ring>::keeps_order && !hierarchical<ring, binary_tree>::keeps_order);
-static_assert(!hierarchical<binary_tree, doubling, tutti::detail::by_host>::keeps_order);
+static_assert(hierarchical<binary_tree, doubling>::keeps_rank_order);
+static_assert(!hierarchical<binary_tree, ring>::keeps_rank_order && !hierarchical<ring, binary_tree>::keeps_rank_order);
+static_assert(!hierarchical<binary_tree, doubling, tutti::detail::by_host>::keeps_rank_order);
 static_assert(hierarchical<binary_tree, ring>::name == "hierarchical<binary_tree, ring>");
 
 // An operation is offered if both topologies offer their part of it.
@@ -117,9 +117,10 @@ BOOST_AUTO_TEST_CASE(needs_no_waiting) {
   for (rank_type n = 2; n <= 17; ++n) {
     for (rank_type const per_host : {2U, 4U}) {
       auto const tree = hierarchical{binary_tree{}, ring{}, per_host};
-      BOOST_TEST(combine(verify(tree, op::allreduce{}, n), verify(tree, op::reduce{n / 2}, n)).war_free);
+      BOOST_TEST(combine(verify(tree, op::allreduce{}, n), verify(tree, op::reduce{n / 2}, n)).has_no_write_after_read);
       auto const rings = hierarchical{ring{}, ring{}, per_host};
-      BOOST_TEST(combine(verify(rings, op::allreduce{}, n), verify(rings, op::broadcast{n / 2}, n)).war_free);
+      BOOST_TEST(
+          combine(verify(rings, op::allreduce{}, n), verify(rings, op::broadcast{n / 2}, n)).has_no_write_after_read);
     }
   }
 }

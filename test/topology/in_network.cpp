@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(is_right_for_more_ranks) {
 BOOST_AUTO_TEST_CASE(keeps_order_and_sends_raw_contributions) {
   for (rank_type n = 2; n <= 17; ++n) {
     auto const v = combine(verify(in_network{}, op::allreduce{}, n), verify(in_network{}, op::reduce{n / 2}, n));
-    BOOST_TEST((v.keeps_order && v.raw && v.war_free));
+    BOOST_TEST((v.keeps_rank_order && v.raw && v.has_no_write_after_read));
   }
 }
 

@@ -50,7 +50,7 @@ constexpr memory other_than(memory s) {
 }
 
 /// The step with the slip, or the step itself if the slip does not apply.
-step apply_slip(step s, slip error, rank_type n, std::uint32_t blocks, bool keeps_order) {
+step apply_slip(step s, slip error, rank_type n, std::uint32_t blocks, bool keeps_rank_order) {
   bool const folds = s.receives() && s.action != action::copy;
   switch (error) {
     case slip::wrong_receiver:
@@ -80,7 +80,7 @@ step apply_slip(step s, slip error, rank_type n, std::uint32_t blocks, bool keep
       s.receive = s.receives() ? tutti::endpoint{} : s.receive;
       break;
     case slip::fold_on_the_other_side:
-      if (folds && keeps_order) {
+      if (folds && keeps_rank_order) {
         s.action = s.action == action::fold_left ? action::fold_right : action::fold_left;
       }
       break;
@@ -91,10 +91,10 @@ step apply_slip(step s, slip error, rank_type n, std::uint32_t blocks, bool keep
       s.action = s.receives() && s.action == action::copy ? action::fold_left : s.action;
       break;
     case slip::mistaken_arrival:
-      s.arrives = s.receives() ? other_than(s.arrives) : s.arrives;
+      s.sender_memory = s.receives() ? other_than(s.sender_memory) : s.sender_memory;
       break;
     case slip::mistaken_local:
-      s.local = !folds ? s.local : s.local == memory::input ? memory::work : memory::input;
+      s.local_memory = !folds ? s.local_memory : s.local_memory == memory::input ? memory::work : memory::input;
       break;
     case slip::receive_elsewhere:
       s.receive.memory = s.receives() || !s.sends() ? other_than(s.receive.memory) : s.receive.memory;
@@ -116,14 +116,15 @@ step apply_slip(step s, slip error, rank_type n, std::uint32_t blocks, bool keep
 
 /// True if the slip changes no result: a helper begins with the identity, so it may copy or fold on either side.
 bool is_harmless(slip error, step const& s, bool helper) {
-  return helper && s.local == memory::input &&
-         (error == slip::fold_on_the_other_side || (error == slip::copy_for_fold && s.arrives == s.receive.memory));
+  return helper && s.local_memory == memory::input &&
+         (error == slip::fold_on_the_other_side ||
+          (error == slip::copy_for_fold && s.sender_memory == s.receive.memory));
 }
 
 template <class Base, class Op>
 struct mutant {
   static constexpr std::string_view name = "mutant";
-  static constexpr bool keeps_order = Base::keeps_order;
+  static constexpr bool keeps_rank_order = Base::keeps_rank_order;
   static constexpr bool sends_raw_contributions = Base::sends_raw_contributions;
 
   slip error;
@@ -148,7 +149,7 @@ struct mutant {
       return Base{}.at(o, n, me, i < place ? i : i + 1);
     }
     const step s = Base{}.at(o, n, me, i);
-    return i == place ? apply_slip(s, error, n, blocks(o, n), keeps_order) : s;
+    return i == place ? apply_slip(s, error, n, blocks(o, n), keeps_rank_order) : s;
   }
 };
 
@@ -176,7 +177,7 @@ void refuse_all(Op const& o, rank_type n) {
         auto const v = tutti::verify(m, o, n);
         BOOST_TEST(!v, Base::name << " " << tutti::name(tutti::detail::verify::kind_of<Op>) << " of " << n << ": slip "
                                   << error << " in step " << i << " of rank " << r << " goes unnoticed");
-        BOOST_TEST(((v.finishes && v.ends_match && v.exact && v.keeps_order && v.raw) == bool(v)));
+        BOOST_TEST(((v.finishes && v.ends_match && v.exact && v.keeps_rank_order && v.raw) == bool(v)));
       }
     }
   }
@@ -203,7 +204,7 @@ struct never_finishing : Base {
       keep(s.send.memory);
     }
     if (s.receives()) {
-      keep(s.arrives);
+      keep(s.sender_memory);
       if (s.action != action::copy) {
         keep(s.receive.memory);
       }

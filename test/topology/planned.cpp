@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(settings_tell_what_it_was_made_from) {
 /// The plans of all ranks as one topology, which the verifier can run.
 struct all_planned {
   static constexpr std::string_view name = "all planned";
-  static constexpr bool keeps_order = true;
+  static constexpr bool keeps_rank_order = true;
   static constexpr bool sends_raw_contributions = false;
 
   std::vector<tutti::planned_schedule<true>> views;

@@ -28,7 +28,7 @@ BOOST_AUTO_TEST_CASE(is_right_for_more_ranks) {
 BOOST_AUTO_TEST_CASE(combines_out_of_order_and_needs_no_waiting) {
   for (rank_type n = 3; n <= 17; ++n) {
     auto const v = verify(ring{}, op::allreduce{}, n);
-    BOOST_TEST((!v.keeps_order && !v.raw && v.war_free && !v.self_overlap));
+    BOOST_TEST((!v.keeps_rank_order && !v.raw && v.has_no_write_after_read && !v.self_overlap));
   }
 }
 

@@ -36,7 +36,7 @@ BOOST_AUTO_TEST_CASE(is_right_whatever_is_picked) {
 
 template <class Op>
 bool in_order(schedule_kind kind) {
-  return selection(kind, &maps[0]).combines_in_order<Op>(6);
+  return selection(kind, &maps[0]).combines_in_rank_order<Op>(6);
 }
 
 // Order depends on the schedule that an operation runs by, which may be `direct` instead of the pick.
@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(order_is_told_of_each_operation) {
   for (schedule_kind const kind : all_schedule_kinds) {
     auto const is_true = [kind]<class Op>(Op const& o) {
       bool const declares_order = in_order<Op>(kind);
-      return !declares_order || laws::run(selection(kind, &maps[0]), o, 6).keeps_order;
+      return !declares_order || laws::run(selection(kind, &maps[0]), o, 6).keeps_rank_order;
     };
     BOOST_TEST((is_true(op::allreduce{}) && is_true(op::reduce{1}) && is_true(op::reduce_scatter{})));
   }

@@ -24,7 +24,7 @@ namespace op = tutti::op;
 template <class Op, rank_type N, std::uint32_t Blocks, bool Order = false>
 struct table {
   static constexpr std::string_view name = "table";
-  static constexpr bool keeps_order = Order;
+  static constexpr bool keeps_rank_order = Order;
   static constexpr bool sends_raw_contributions = false;
 
   std::vector<step> ranks[N];
@@ -42,20 +42,20 @@ constexpr step give(rank_type target, memory source) {
   return {.send = {target, source, whole}};
 }
 constexpr step take(rank_type source, memory arrives) {
-  return {.receive = {source, memory::output, whole}, .arrives = arrives};
+  return {.receive = {source, memory::output, whole}, .sender_memory = arrives};
 }
 
 BOOST_AUTO_TEST_CASE(each_waits_for_the_other) {
   // All ranks receive before they send, so buffers do not help.
   table<op::allreduce, 2, 1> const t{{{{.receive = {1, memory::output, whole},
                                         .action = action::fold_right,
-                                        .local = memory::input,
-                                        .arrives = memory::input},
+                                        .local_memory = memory::input,
+                                        .sender_memory = memory::input},
                                        give(1, memory::input)},
                                       {{.receive = {0, memory::output, whole},
                                         .action = action::fold_left,
-                                        .local = memory::input,
-                                        .arrives = memory::input},
+                                        .local_memory = memory::input,
+                                        .sender_memory = memory::input},
                                        give(0, memory::input)}}};
   auto const v = tutti::verify(t, op::allreduce{}, 2);
   BOOST_TEST(!v.finishes);
@@ -66,12 +66,12 @@ BOOST_AUTO_TEST_CASE(all_send_first) {
   // All ranks send before they receive, which is correct only with buffers.
   const step fold_right{.receive = {1, memory::output, whole},
                         .action = action::fold_right,
-                        .local = memory::input,
-                        .arrives = memory::input};
+                        .local_memory = memory::input,
+                        .sender_memory = memory::input};
   const step fold_left{.receive = {0, memory::output, whole},
                        .action = action::fold_left,
-                       .local = memory::input,
-                       .arrives = memory::input};
+                       .local_memory = memory::input,
+                       .sender_memory = memory::input};
   table<op::allreduce, 2, 1> const t{{{give(1, memory::input), fold_right}, {give(0, memory::input), fold_left}}};
   auto const v = tutti::verify(t, op::allreduce{}, 2);
   BOOST_TEST((!v.finishes && v.exact && v.ends_match));
@@ -92,14 +92,14 @@ BOOST_AUTO_TEST_CASE(a_write_that_can_overtake_a_reader) {
        {give(0, memory::input), give(0, memory::input)},  // does not know that rank 2 has read
        {take(0, memory::output)}}};
   auto const v = tutti::verify(hasty, op::broadcast{1}, 3);
-  BOOST_TEST((bool(v) && !v.war_free));
+  BOOST_TEST((bool(v) && !v.has_no_write_after_read));
 
   table<op::broadcast, 3, 1> const patient{
       {{take(1, memory::input), give(2, memory::output), take(2, memory::output)},
        {give(0, memory::input)},
        {take(0, memory::output), give(0, memory::output)}}};  // rank 2, the reader, sends
   auto const w = tutti::verify(patient, op::broadcast{1}, 3);
-  BOOST_TEST((bool(w) && w.war_free));
+  BOOST_TEST((bool(w) && w.has_no_write_after_read));
 }
 
 // Rank 3 sends to rank 2, then receives from rank 0 without knowing that rank 2 has read, however the ranks happen to
@@ -110,13 +110,13 @@ BOOST_AUTO_TEST_CASE(a_reader_that_happens_to_be_early) {
                                           {take(3, memory::output)},
                                           {take(1, memory::input), give(2, memory::output), take(0, memory::output)}}};
   auto const v = tutti::verify(lucky, op::broadcast{1}, 4);
-  BOOST_TEST((bool(v) && !v.war_free));
+  BOOST_TEST((bool(v) && !v.has_no_write_after_read));
 }
 
 // The usual alltoall: it is correct out of place only, because a rank overwrites blocks that it has not sent.
 struct rotation {
   static constexpr std::string_view name = "rotation";
-  static constexpr bool keeps_order = true;
+  static constexpr bool keeps_rank_order = true;
   static constexpr bool sends_raw_contributions = true;
 
   std::uint32_t blocks(op::alltoall, rank_type n) const { return n; }
@@ -127,7 +127,7 @@ struct rotation {
     return i == 0 ? tutti::detail::keep_own(me)
                   : step{.send = {target, memory::input, {target, 1}},
                          .receive = {source, memory::output, {source, 1}},
-                         .arrives = memory::input};
+                         .sender_memory = memory::input};
   }
 };
 
@@ -140,8 +140,10 @@ BOOST_AUTO_TEST_CASE(overwrites_in_place_what_it_has_to_send) {
 // The sum has the contribution of rank 1 twice and none of rank 2, so only its number of contributions is correct.
 BOOST_AUTO_TEST_CASE(the_right_number_of_wrong_contributions) {
   auto const fold = [](rank_type source, memory local, memory target) {
-    return step{
-        .receive = {source, target, whole}, .action = action::fold_right, .local = local, .arrives = memory::input};
+    return step{.receive = {source, target, whole},
+                .action = action::fold_right,
+                .local_memory = local,
+                .sender_memory = memory::input};
   };
   table<op::reduce, 3, 1> const twice{{{fold(1, memory::input, memory::work), fold(1, memory::work, memory::output)},
                                        {give(0, memory::input), give(0, memory::input)},
@@ -160,8 +162,8 @@ BOOST_AUTO_TEST_CASE(the_right_number_of_wrong_contributions) {
 BOOST_AUTO_TEST_CASE(a_result_before_its_time) {
   table<op::reduce, 3, 1> const early{{{{.receive = {1, memory::output, whole},
                                          .action = action::fold_right,
-                                         .local = memory::input,
-                                         .arrives = memory::input}},
+                                         .local_memory = memory::input,
+                                         .sender_memory = memory::input}},
                                        {give(0, memory::input)},
                                        {}}};
   BOOST_TEST(tutti::verify(early, op::reduce{0}, 3).reason == "finishes before all contributions are in");
@@ -169,7 +171,7 @@ BOOST_AUTO_TEST_CASE(a_result_before_its_time) {
 
 BOOST_AUTO_TEST_CASE(a_contribution_where_an_accumulator_belongs) {
   table<op::reduce, 2, 1> const plain_copy{
-      {{{.receive = {1, memory::work, whole}, .arrives = memory::input}}, {give(0, memory::input)}}};
+      {{{.receive = {1, memory::work, whole}, .sender_memory = memory::input}}, {give(0, memory::input)}}};
   BOOST_TEST(tutti::verify(plain_copy, op::reduce{0}, 2).reason == "copies into a memory that holds something else");
 }
 
@@ -177,8 +179,8 @@ BOOST_AUTO_TEST_CASE(a_contribution_where_an_accumulator_belongs) {
 BOOST_AUTO_TEST_CASE(an_accumulator_where_a_result_belongs) {
   const step collect{.receive = {1, memory::work, whole},
                      .action = action::fold_right,
-                     .local = memory::input,
-                     .arrives = memory::input};
+                     .local_memory = memory::input,
+                     .sender_memory = memory::input};
   const step finish = tutti::detail::keep_own(0, memory::work, memory::output);
   table<op::allreduce, 2, 1, true> const without_finish{
       {{collect, give(1, memory::work), finish}, {give(0, memory::input), take(0, memory::work)}}};
@@ -187,7 +189,7 @@ BOOST_AUTO_TEST_CASE(an_accumulator_where_a_result_belongs) {
 
   table<op::allreduce, 2, 1, true> const all_finish{
       {{collect, give(1, memory::work), finish},
-       {give(0, memory::input), {.receive = {0, memory::work, whole}, .arrives = memory::work}, finish}}};
+       {give(0, memory::input), {.receive = {0, memory::work, whole}, .sender_memory = memory::work}, finish}}};
   BOOST_TEST(bool(tutti::verify(all_finish, op::allreduce{}, 2)));
 }
 
@@ -237,8 +239,8 @@ BOOST_AUTO_TEST_CASE(a_result_where_there_is_no_room) {
 BOOST_AUTO_TEST_CASE(an_accumulator_that_is_not_there) {
   table<op::reduce, 2, 1> const empty{{{{.receive = {1, memory::output, whole},
                                          .action = action::fold_right,
-                                         .local = memory::work,
-                                         .arrives = memory::input}},
+                                         .local_memory = memory::work,
+                                         .sender_memory = memory::input}},
                                        {give(0, memory::input)}}};
   BOOST_TEST(tutti::verify(empty, op::reduce{0}, 2).reason == "reads work that it does not have");
 }
@@ -246,7 +248,7 @@ BOOST_AUTO_TEST_CASE(an_accumulator_that_is_not_there) {
 /// A topology with other declarations.
 template <class Base, bool Order, bool Raw>
 struct boasting : Base {
-  static constexpr bool keeps_order = Order;
+  static constexpr bool keeps_rank_order = Order;
   static constexpr bool sends_raw_contributions = Raw;
 };
 

@@ -36,7 +36,7 @@ inline constexpr std::array all_mistakes{mistake::partial_chunks, mistake::hop_t
 /// Offers: allreduce, of 3 ranks and more.
 struct wrong_ring {
   static constexpr std::string_view name = "wrong_ring";
-  static constexpr bool keeps_order = false;
+  static constexpr bool keeps_rank_order = false;
   static constexpr bool sends_raw_contributions = false;
 
   mistake which;
@@ -65,10 +65,10 @@ struct wrong_ring {
     if (which == mistake::hop_too_few && i + 1 == adding) {
       s.receive.memory = memory::output;
     } else if (which == mistake::mean_per_hop) {
-      s.send.memory = s.arrives = i == 0 ? memory::input : memory::output;
+      s.send.memory = s.sender_memory = i == 0 ? memory::input : memory::output;
       s.receive.memory = memory::output;
     } else if (which == mistake::stale_sums) {
-      s.send.memory = s.arrives = memory::input;
+      s.send.memory = s.sender_memory = memory::input;
     }
     return s;
   }
@@ -79,7 +79,7 @@ struct wrong_ring {
     auto const before = [n, me](std::uint32_t k) { return (me + n - k % n) % n; };
     return {.send = {(me + 1) % n, tutti::memory::output, {before(back), 1}},
             .receive = {before(1), tutti::memory::output, {before(back + 1), 1}},
-            .arrives = tutti::memory::output};
+            .sender_memory = tutti::memory::output};
   }
 };
 

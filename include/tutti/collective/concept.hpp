@@ -23,11 +23,11 @@ inline constexpr bool is_communicator<communicator<Transport, N, Trace>> = true;
 template <class C>
 concept group = is_communicator<C>;
 
-/// A topology whose order of combining suits the reduction: any order if it commutes, else rank order. A topology that
-/// tells its order only at run time is checked by the operator, each time.
+/// A topology whose schedules suit the reduction: any if it commutes, else the ones that keep rank order. A topology
+/// that tells only at run time if it keeps rank order is checked by the operator, each time.
 template <class Topology, class Op, class Reduction>
-concept keeps_order_for = topology<Topology> && reduction<Reduction> &&
-                          (Reduction::commutative || Topology::keeps_order || tells_order<Topology, Op>);
+concept keeps_rank_order_for = topology<Topology> && reduction<Reduction> &&
+                               (Reduction::commutative || Topology::keeps_rank_order || tells_rank_order<Topology, Op>);
 
 /// A topology that sends raw contributions alone, if the reduction needs that: direct and star do.
 template <class Topology, class Reduction>
@@ -148,15 +148,15 @@ template <class Op, class Communicator, class Topology, class... Reduction>
                   "this topology has no reduce; binary_tree, chain, direct, double_tree, doubling, ring and star have");
     static_assert(!lacks || !(std::same_as<Op, op::allreduce> || std::same_as<Op, op::broadcast>),
                   "this topology has no such operation; each one of tutti has allreduce and broadcast");
-    constexpr bool in_order = (keeps_order_for<Topology, Op, Reduction> && ...);
-    static_assert(in_order,
-                  "the reduction is not declared commutative, and this topology does not keep the order of "
-                  "ranks: add tutti::commutative to reduce_with, or take binary_tree");
+    constexpr bool in_rank_order = (keeps_rank_order_for<Topology, Op, Reduction> && ...);
+    static_assert(in_rank_order,
+                  "the reduction is not declared commutative, and this topology does not keep rank order: "
+                  "add tutti::commutative to reduce_with, or take binary_tree");
     constexpr bool raw = (sends_raw_contributions_for<Topology, Reduction> && ...);
     static_assert(raw,
                   "the reduction needs the ranks' own contributions, and this topology sends partial results: "
                   "take direct or star");
-    return !lacks && in_order && raw;
+    return !lacks && in_rank_order && raw;
   }
 }
 

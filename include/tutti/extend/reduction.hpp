@@ -35,12 +35,14 @@ template <class R>
 using contribution_t = typename detail::contribution_of<R>::type;
 
 /// A function that combines contributions to a result: `lower(lift(x0) * lift(x1) * ... , n)`, where `*` is combine
-/// and n the number of ranks.
+/// and n the number of ranks. `lift` makes an accumulator of a contribution, `lower` makes the result of the last
+/// accumulator. `identity()` is an accumulator, and never lifted: in-network aggregators begin with it as it is.
 ///
 /// Laws (test/laws/reduction.hpp), where == is an equality that the test is given:
 ///   - combine(identity(), a) == a == combine(a, identity());
 ///   - combine is associative, and commutative exactly if declared so;
-///   - lower(lift(x), 1) == x, if contributions are elements and `lift` converts nothing;
+///   - lower(lift(x), 1) == x if contributions are elements: a single contribution is its own result. The equality
+///     allows for the rounding of `lift`, as in fixed_point_sum;
 ///   - the span kernels give the bits of the scalar functions.
 ///
 /// `associative` is about bits, and declared, not deduced: it is false for sum<float>. Optional members speed up

@@ -19,13 +19,13 @@ enum class memory : std::uint8_t { input, work, output };
 /// The action of a step on the bytes that arrive.
 enum class action : std::uint8_t {
   copy,        ///< stores them
-  fold_left,   ///< acc = arriving * local: the ranks already combined by the sender are below the local ones
-  fold_right,  ///< acc = local * arriving: they are above the local ones
+  fold_left,   ///< acc = arriving * local: the ranks that the sender has combined are below those of the local operand
+  fold_right,  ///< acc = local * arriving: the ranks that the sender has combined are above those of the local operand
 };
 
 /// One end of a step: a peer, a memory and blocks.
 struct endpoint {
-  rank_type peer = no_rank;                    ///< the other rank; no_rank: this end is local or absent
+  rank_type peer = no_rank;                    ///< the other rank; no_rank: the step is local, or has no such end
   tutti::memory memory = tutti::memory::work;  ///< the memory of the blocks
   block_range blocks{};                        ///< the blocks
 
@@ -42,10 +42,12 @@ enum class loan : std::uint8_t {
 
 /// One step of one rank: at most one send and one receive, both under way at the same time.
 ///
-/// A fold reads its local operand from `local`: `input` the first time (the rank's own contribution, which is lifted),
-/// `work` after that. It writes `receive.memory`: `work` to accumulate further, `output` for the last contribution,
-/// whose result is lowered. `arrives` is the memory that the sender sends from, so that the receiver knows the type of
-/// the elements.
+/// A fold combines the arriving elements with its local operand, which it reads from `local_memory`: `input` the first
+/// time (the rank's own contribution, which is lifted), `work` after that. It writes `receive.memory`: `work` to
+/// accumulate further, `output` for the last contribution, whose result is lowered. `sender_memory` is the memory from
+/// which the sender sends, so that the receiver knows the type of the elements; it lifts those from `input`.
+///
+/// The `input` of an in-network aggregator holds the identity, an accumulator, and is not lifted.
 ///
 /// In most reductions, blocks that a rank has sent come back from the same peer, finished. A schedule declares this by
 /// `loan`: through memory, the receiver then reads the blocks where they are, and writes the result into the lender's
@@ -57,8 +59,8 @@ struct step {
   endpoint send{};                             ///< blocks to send, and their receiver
   endpoint receive{};                          ///< blocks to receive, and their sender
   tutti::action action = tutti::action::copy;  ///< action on the blocks that arrive
-  memory local = memory::work;                 ///< memory of a fold's other operand
-  memory arrives = memory::work;               ///< memory from which the sender sent
+  memory local_memory = memory::work;          ///< memory of a fold's local operand
+  memory sender_memory = memory::work;         ///< memory from which the sender sends
   tutti::loan loan = tutti::loan::none;        ///< loan of the sent blocks, if any
 
   friend constexpr bool operator==(step const&, step const&) = default;
@@ -80,9 +82,10 @@ struct step {
     return "writes to its input";
   }
   if (s.receives() && s.action != action::copy) {
-    return s.arrives == memory::output || s.local == memory::output ? "combines what is not to be combined" : "";
+    return s.sender_memory == memory::output || s.local_memory == memory::output ? "combines what is not to be combined"
+                                                                                 : "";
   }
-  memory const source = s.receives() ? s.arrives : s.send.memory;
+  memory const source = s.receives() ? s.sender_memory : s.send.memory;
   bool const lifts_or_finishes = !s.receives() && (s.receive.memory == memory::output || source == memory::input);
   return s.receive.memory == source || lifts_or_finishes ? "" : "copies into a memory that holds something else";
 }
@@ -96,8 +99,9 @@ struct step {
 template <class T>
 concept topology = std::copyable<T> && requires {
   { T::name } -> std::convertible_to<std::string_view>;
-  /// True if all offered reductions combine in rank order, as reductions that do not commute need.
-  { T::keeps_order } -> std::convertible_to<bool>;
+  /// True if all offered reductions combine in rank order: x0 * x1 * ... * x(n-1), in any grouping. Reductions that do
+  /// not commute need it.
+  { T::keeps_rank_order } -> std::convertible_to<bool>;
   /// True if only `input` is ever sent to be folded, and no partial sums.
   { T::sends_raw_contributions } -> std::convertible_to<bool>;
 };
@@ -108,11 +112,10 @@ concept topology = std::copyable<T> && requires {
 ///   - the k-th send on an edge matches the k-th receive on it, in number of blocks and in memory;
 ///   - it finishes, even if no send completes before its receive is reached;
 ///   - every rank that gets a result ends with exactly that; in a reduction it has each contribution once;
-///   - contributions are combined in rank order if `combines_in_order`;
+///   - contributions are combined in rank order if `combines_in_rank_order`;
 ///   - it is correct in place, where input, work and output are one memory;
-///   - no rank writes a block while a peer may still read it in place; otherwise `verdict::war_free`, free of hazards
-///     of writes after reads, is false, and the engine
-///     waits for readers before it writes;
+///   - no rank writes a block while a peer may still read it in place (a write-after-read hazard); otherwise
+///     `verdict::has_no_write_after_read` is false, and the engine waits for readers before it writes;
 ///   - a block that is lent to a peer is touched by no other rank until that peer gives it back, to `output`.
 template <class T, class Op>
 concept offers = topology<T> && requires(T const t, Op const op, rank_type n, rank_type me, std::uint32_t i) {
@@ -159,19 +162,19 @@ template <class Op, class T>
 }
 
 /// A topology, such as one picked at run time, that tells only at run time if an operation's reductions combine in
-/// rank order, in a world of n ranks.
+/// rank order, in a world of n ranks. Its `keeps_rank_order` is false.
 template <class T, class Op>
-concept tells_order = topology<T> && requires(T const t, rank_type n) {
-  { t.template combines_in_order<Op>(n) } -> std::same_as<bool>;
+concept tells_rank_order = topology<T> && requires(T const t, rank_type n) {
+  { t.template combines_in_rank_order<Op>(n) } -> std::same_as<bool>;
 };
 
 /// True if an operation's reductions combine in rank order, as the topology declares.
 template <class Op, topology T>
-[[nodiscard]] constexpr bool combines_in_order([[maybe_unused]] T const& t, [[maybe_unused]] rank_type n) {
-  if constexpr (tells_order<T, Op>) {
-    return t.template combines_in_order<Op>(n);
+[[nodiscard]] constexpr bool combines_in_rank_order([[maybe_unused]] T const& t, [[maybe_unused]] rank_type n) {
+  if constexpr (tells_rank_order<T, Op>) {
+    return t.template combines_in_rank_order<Op>(n);
   } else {
-    return T::keeps_order;
+    return T::keeps_rank_order;
   }
 }
 

@@ -3,7 +3,7 @@
 
 #include <tutti/extend/expects.hpp>
 #include <tutti/nn/base/gradient_listener.hpp>
-#include <tutti/nn/detail/numbers/accumulator.hpp>
+#include <tutti/nn/detail/numbers/micro_batch_sum.hpp>
 #include <tutti/nn/extend/learner.hpp>
 #include <tutti/nn/loss/batch_metrics.hpp>
 #include <tutti/nn/loss/softmax_cross_entropy.hpp>
@@ -68,7 +68,7 @@ class host_learner final : public learner {
   model<float> model_;
   std::unique_ptr<nn::optimizer<float>> optimizer_;
   bool reproducible_;
-  accumulator pieces_{0};
+  micro_batch_sum earlier_sum_{0};
   std::vector<binned_sum> sums_;
 };
 
@@ -79,17 +79,17 @@ TUTTI_DECL host_learner::host_learner(model<float> model, settings const& settin
       sums_(reproducible_ ? model_.gradient_buffer().size() : 0) {
   constexpr std::size_t extra_scalars = 2;
   expects(model_.extra_scalars().size() == extra_scalars, "replica: the model must be made with ", extra_scalars,
-          " attached numbers, not ", model_.extra_scalars().size(), "; pass replica::extra_scalars to its constructor");
+          " extra scalars, not ", model_.extra_scalars().size(), "; pass replica::extra_scalars to its constructor");
 }
 
 TUTTI_DECL void host_learner::expect_pieces() {
   if (!reproducible_) {
-    pieces_ = accumulator(model_.gradient_buffer().size());
+    earlier_sum_ = micro_batch_sum(model_.gradient_buffer().size());
   }
 }
 
 TUTTI_DECL void host_learner::begin() noexcept {
-  pieces_.clear();
+  earlier_sum_.clear();
   std::ranges::fill(sums_, binned_sum{});
 }
 
@@ -108,14 +108,14 @@ TUTTI_DECL void host_learner::gradient(image_batch const& images, batch_context<
   /// Completes each final part of the last piece with the earlier pieces, and passes it to the listener.
   struct last_piece {
     void on_completion(float const* gradient) {
-      auto const first = static_cast<std::size_t>(gradient - message.data());
-      owner.complete(message.subspan(first, end - first), first);
+      auto const first = static_cast<std::size_t>(gradient - buffer.data());
+      owner.complete(buffer.subspan(first, end - first), first);
       end = first;
       listener.on_completion(first);
     }
 
     host_learner& owner;
-    std::span<float> message;
+    std::span<float> buffer;
     std::size_t end;  // elements from here on are final
     gradient_listener& listener;
   } piece{*this, model_.gradient_buffer(), model_.gradient_buffer().size(), listener};
@@ -131,7 +131,7 @@ TUTTI_DECL void host_learner::add_piece() {
   if (reproducible_) {
     tutti::detail::deposit(std::span<float const>(model_.gradient_buffer()), sums_);
   } else {
-    pieces_.add(model_.gradient_buffer());
+    earlier_sum_.add(model_.gradient_buffer());
   }
 }
 
@@ -139,7 +139,7 @@ TUTTI_DECL void host_learner::complete(std::span<float> part, std::size_t first)
   if (reproducible_) {
     tutti::detail::deposit(part, std::span(sums_).subspan(first, part.size()));
   } else {
-    pieces_.add_to(part, first);
+    earlier_sum_.add_to(part, first);
   }
 }
 

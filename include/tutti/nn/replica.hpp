@@ -38,7 +38,7 @@ class model;
 /// rank's part of a batch. Prefetching doubles the images; reproducible replicas add 16 bytes a parameter.
 ///
 /// A reproducible replica computes whole micro-batches, which do not depend on the ranks, and adds their gradient
-/// buffers and its test scores in accumulators: the caller sums `sums` and `test_sums` over all ranks.
+/// buffers and its test metrics in accumulators: the caller sums `sums` and `test_sums` over all ranks.
 ///
 /// A `learner` computes, on the host or on a device. The spans of `parameters`, `gradient_buffer`, `statistics` and
 /// `optimizer_state` are host memory. They may be written until the replica computes again (`gradient`, `update`,
@@ -85,7 +85,7 @@ class replica {
   [[nodiscard]] std::span<binned_sum const> sums() const noexcept { return learner_->sums(); }
   /// The gradient buffer on the device that computes it, for strategies that sum it there; null if it is in host
   /// memory only.
-  [[nodiscard]] any_device_message const* on_device() { return learner_->on_device(); }
+  [[nodiscard]] any_device_gradient_buffer const* on_device() { return learner_->on_device(); }
   /// The statistics that layers keep of this rank's batches without learning them.
   [[nodiscard]] std::span<float> statistics() { return learner_->statistics(); }
   /// The number of images behind the statistics since they were last equal on all ranks: their weight in a mean over

@@ -98,13 +98,17 @@ class observers_of final : public observers {
     }
     if constexpr (requires { observer.after_step(model); }) {
       observer.after_step(model);
+    } else {
+      static_assert(
+          !requires { &Observer::after_step; },
+          "this observer's after_step must be: void after_step(tutti::nn::replica const&)");
     }
   }
 
   std::tuple<Observers&...> observers_;
 };
 
-TUTTI_DECL void train(replica& model, nn::strategy& ranks, observers& observer_list);
+TUTTI_DECL void train(replica& model, nn::strategy& strategy, observers& observer_list);
 
 }  // namespace detail
 
@@ -133,9 +137,9 @@ TUTTI_DECL void train(replica& model, nn::strategy& ranks, observers& observer_l
 /// @pre synchronised statistics only where replicas stay equal
 /// @throws divergence_error if the loss is not finite; exceptions of the strategy
 template <observer... Observers>
-void train(replica& model, strategy& ranks, Observers&... observers) {
+void train(replica& model, nn::strategy& strategy, Observers&... observers) {
   detail::observers_of<Observers...> observer_list(observers...);
-  detail::train(model, ranks, observer_list);
+  detail::train(model, strategy, observer_list);
 }
 
 /// Does not compile: the first line of the error says what is wrong with the strategy or an observer.

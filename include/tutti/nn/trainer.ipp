@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tutti/extend/expects.hpp>
-#include <tutti/nn/detail/trainer/stopwatch.hpp>
+#include <tutti/nn/detail/trainer/timed_strategy.hpp>
 #include <tutti/nn/schedule/learning_rate.hpp>
 #include <tutti/nn/trainer.hpp>
 
@@ -50,20 +50,20 @@ inline void expect_finite(float loss, char const* unit, std::size_t number) {
   }
 }
 
-/// This rank's share of the test scores. The scores of a reproducible replica are all on the first rank.
-[[nodiscard]] inline batch_metrics<float> local_test_metrics(replica& model, nn::strategy& ranks) {
+/// This rank's share of the test metrics. Those of a reproducible replica are all on the first rank.
+[[nodiscard]] inline batch_metrics<float> local_test_metrics(replica& model, nn::strategy& strategy) {
   auto result = model.test();
   if (model.settings().reproducible) {
     std::array<float, 2> numbers;
-    ranks.sum_accumulators(model.test_sums(), numbers);
-    result = ranks.rank() == 0 ? batch_metrics<float>{numbers[0], numbers[1]} : batch_metrics<float>{};
+    strategy.sum_accumulators(model.test_sums(), numbers);
+    result = strategy.rank() == 0 ? batch_metrics<float>{numbers[0], numbers[1]} : batch_metrics<float>{};
   }
   return result;
 }
 
 /// Replaces the statistics by their mean over ranks, weighted by the images that each rank has trained on since the
 /// last epoch. A rank without images still has the previous mean and weighs nothing.
-inline void average_statistics(replica& model, nn::strategy& ranks) {
+inline void average_statistics(replica& model, nn::strategy& strategy) {
   auto const statistics = model.statistics();
   if (statistics.empty()) {
     return;
@@ -72,7 +72,7 @@ inline void average_statistics(replica& model, nn::strategy& ranks) {
   std::vector<float> sums(statistics.size());  // a copy, because a sum that fails must not destroy the statistics
   std::ranges::transform(statistics, sums.begin(), [&](float value) { return images > 0 ? images * value : 0.0F; });
   sums.push_back(images);
-  ranks.sum(sums);
+  strategy.sum(sums);
   if (float const total_images = sums.back(); total_images > 0) {
     std::ranges::transform(std::span(sums).first(statistics.size()), statistics.begin(),
                            [&](float sum) { return sum / total_images; });
@@ -80,10 +80,10 @@ inline void average_statistics(replica& model, nn::strategy& ranks) {
 }
 
 /// Tells a strategy the place of the gradients: on the device, if it sums them there.
-inline void begin_step(replica& model, nn::strategy& ranks) {
+inline void begin_step(replica& model, nn::strategy& strategy) {
   auto const* const on_device = model.on_device();
-  if (on_device == nullptr || !ranks.begin_on_device(*on_device)) {
-    ranks.begin(model.gradient_buffer());
+  if (on_device == nullptr || !strategy.begin_on_device(*on_device)) {
+    strategy.begin(model.gradient_buffer());
   }
 }
 
@@ -97,17 +97,17 @@ inline void begin_step(replica& model, nn::strategy& ranks) {
 }
 
 /// @throws precondition_error if the strategy cannot do what the settings require
-inline void expect_fit(settings const& settings, nn::strategy const& ranks) {
-  expects(!settings.reproducible || ranks.adds_accumulators(),
+inline void expect_fit(settings const& settings, nn::strategy const& strategy) {
+  expects(!settings.reproducible || strategy.adds_accumulators(),
           "train: a reproducible replica needs a strategy that adds accumulators; use the strategy reproducible, or "
           "set settings::reproducible to false");
-  expects(ranks.momentum() == (settings.momentum_corrected ? settings.momentum : 0),
-          "train: the strategy has a momentum of ", ranks.momentum(), ", and the settings one of ",
+  expects(strategy.momentum() == (settings.momentum_corrected ? settings.momentum : 0),
+          "train: the strategy has a momentum of ", strategy.momentum(), ", and the settings one of ",
           settings.momentum_corrected ? settings.momentum : 0,
           " before the sum; give feedback(correction_of(settings)) to compressed_synchronous(sparse_sum), or set "
           "momentum_corrected "
           "to false for another strategy");
-  expects(ranks.has_equal_weights() || !settings.synchronised_statistics,
+  expects(strategy.has_equal_weights() || !settings.synchronised_statistics,
           "train: synchronised_statistics needs equal weights on all ranks; choose a synchronous strategy, or set it "
           "to false");
 }
@@ -115,52 +115,52 @@ inline void expect_fit(settings const& settings, nn::strategy const& ranks) {
 /// Calls the observers after a step.
 /// @throws divergence_error
 inline void notify_observers(observers& observer_list, replica& model, training_position const& at,
-                             replica_step const& step, metrics_scope scope, stopwatch& watch) {
+                             replica_step const& step, metrics_scope scope, timed_strategy& timer) {
   auto const batch = model.metrics();
   bool const is_of_all_ranks = scope == metrics_scope::all_ranks;
   if (is_of_all_ranks) {
     expect_finite(batch.loss, "step", model.plan().steps_before(at.epoch) + at.batch);
   }
-  observer_list.step({at.epoch, at.batch, model.batch_size(at.batch), batch.loss, batch.correct, watch.now(),
+  observer_list.step({at.epoch, at.batch, model.batch_size(at.batch), batch.loss, batch.correct, timer.now(),
                       step.learning_rate(), 0, 0},
                      model, step.samples() != 0 || is_of_all_ranks);
-  watch.end_step(step.samples(), batch.loss);
+  timer.end_step(step.samples(), batch.loss);
 }
 
-TUTTI_DECL void train(replica& model, nn::strategy& ranks, observers& observer_list) {
+TUTTI_DECL void train(replica& model, nn::strategy& strategy, observers& observer_list) {
   settings const& settings = model.settings();
-  expect_fit(settings, ranks);
+  expect_fit(settings, strategy);
   any_schedule const rates(settings);
   if (model.position() == training_position{}) {
-    ranks.broadcast(model.parameters());
+    strategy.broadcast(model.parameters());
   }
   if (settings.synchronised_statistics) {
-    model.synchronise(rank_sum<float>(ranks));
+    model.synchronise(rank_sum<float>(strategy));
   }
-  stopwatch watch(ranks, model.plan().batches(0));  // the first epoch has the most batches
+  timed_strategy timer(strategy, model.plan().batches(0));  // the first epoch has the most batches
   for (std::size_t epoch = model.position().epoch; epoch != settings.epochs; ++epoch) {
-    watch.begin_epoch();
+    timer.begin_epoch();
     model.start(epoch);
     for (std::size_t b = model.position().batch; b != model.batches(); ++b) {
-      bool const participates = ranks.participates();
+      bool const participates = strategy.participates();
       if (participates) {
-        begin_step(model, watch);
-        model.gradient(b, watch);
+        begin_step(model, timer);
+        model.gradient(b, timer);
       }
       replica_step step(model, b, participates ? model.shard_size(b) : 0, rates.rate(moment_of(model, epoch, b)));
-      metrics_scope const scope = watch.step(step);
+      metrics_scope const scope = timer.step(step);
       model.end_step();
-      notify_observers(observer_list, model, {epoch, b}, step, scope, watch);
+      notify_observers(observer_list, model, {epoch, b}, step, scope, timer);
     }
-    average_statistics(model, ranks);
-    ranks.average_weights(model.parameters());  // ranks with less work wait here for the others
-    watch.end_training();
-    auto const result = watch.end_epoch(epoch, local_test_metrics(model, ranks), model.test_size());
+    average_statistics(model, strategy);
+    strategy.average_weights(model.parameters());  // ranks with less work wait here for the others
+    timer.end_training();
+    auto const result = timer.end_epoch(epoch, local_test_metrics(model, strategy), model.test_size());
     expect_finite(static_cast<float>(result.training_loss), "epoch", epoch + 1);
     model.end_epoch();
     model.statistics_images(0);  // must follow average_statistics: survivors of a lost rank may repeat the mean
     if (epoch + 1 != settings.epochs) {
-      ranks.restore_weights(model.parameters());
+      strategy.restore_weights(model.parameters());
     }
     observer_list.epoch(result);
   }

@@ -59,7 +59,7 @@ class accumulate_in {
   using narrow_reduction = Narrow;
   /// The name of the reduction in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name{full_name.text, sizeof(full_name.text)};
-  /// True if combine(a, b) equals combine(b, a), which topologies that do not keep the order demand; declared, not
+  /// True if combine(a, b) equals combine(b, a), which topologies that do not keep rank order demand; declared, not
   /// guessed.
   static constexpr bool commutative = Narrow::commutative;
   /// True if (a * b) * c is a * (b * c), bit by bit; declared, not guessed.

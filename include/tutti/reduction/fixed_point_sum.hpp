@@ -41,7 +41,7 @@ class fixed_point_sum {
   using accumulator_type = std::int32_t;
   /// The name of the reduction in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "fixed_point_sum";
-  /// True if combine(a, b) equals combine(b, a), which topologies that do not keep the order demand; declared, not
+  /// True if combine(a, b) equals combine(b, a), which topologies that do not keep rank order demand; declared, not
   /// guessed.
   static constexpr bool commutative = true;
   /// True if (a * b) * c and a * (b * c) have the same bits once lowered; declared, not guessed.

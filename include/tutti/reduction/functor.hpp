@@ -101,7 +101,7 @@ class functor {
   using value_type = T;
   /// The type of partial results, in which contributions are combined.
   using accumulator_type = T;
-  /// True if combine(a, b) equals combine(b, a), which topologies that do not keep the order demand; declared, not
+  /// True if combine(a, b) equals combine(b, a), which topologies that do not keep rank order demand; declared, not
   /// guessed.
   static constexpr bool commutative = (std::same_as<Properties, commutative_t> || ...);
   /// True if (a * b) * c is a * (b * c), bit by bit; declared, not guessed.

@@ -239,7 +239,7 @@ struct reproducible_sum {
                                            : std::same_as<To, float>  ? "reproducible_sum, to float"
                                            : std::same_as<To, double> ? "reproducible_sum, to double"
                                                                       : "reproducible_sum, to accumulators";
-  /// True if combine(a, b) equals combine(b, a), which topologies that do not keep the order demand; declared, not
+  /// True if combine(a, b) equals combine(b, a), which topologies that do not keep rank order demand; declared, not
   /// guessed.
   static constexpr bool commutative = true;
   /// True if (a * b) * c is a * (b * c), bit by bit; declared, not guessed.

@@ -152,7 +152,7 @@ template <class Topology, class Op>
     for (std::size_t i = 0; i != aggregators.size(); ++i) {
       aggregators[i].read(topology, op, n, n + static_cast<rank_type>(i));
       for (rank_type r = 0; r != n; ++r) {
-        shares[r * aggregators.size() + i] = {&aggregators[i], aggregators[i].place_of(r)};
+        shares[r * aggregators.size() + i] = {&aggregators[i], aggregators[i].worker_index_of(r)};
       }
     }
   }
@@ -171,7 +171,7 @@ template <class Topology, class Op>
     ranks[r].operation.set_schedule(topology.steps(op, n, r), topology.blocks(op, n), false);
     ranks[r].operation.set_aggregators(std::span(shares).subspan(r * aggregators.size(), aggregators.size()));
     ranks[r].operation.prepare(vector.segment_bytes, memory, vector.count);
-    ranks[r].operation.take_place();
+    ranks[r].operation.take_numbers();
     sim.processors().rest(r);
     sim.processors().wake(r);
   }

@@ -67,14 +67,14 @@ class in_order_tree {
 /// floor(log2 n) levels in allreduce, and at most ceil(log2 n) in a rooted operation.
 ///
 /// Offers: allreduce, reduce, broadcast, gather, scatter.
-/// Order: kept.
+/// Rank order: kept.
 /// Cost: as one segment allreduce takes at most 4 floor(log2 n) rounds; a rank sends, and receives, 3 S at most.
 /// Source: the in-order numbering of the trees of Sanders, Speck and Traff (see double_tree).
 struct binary_tree : detail::on_tree<detail::in_order_tree> {
   /// The name of the topology in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "binary_tree";
   /// True if every operation combines in rank order, as reductions that do not commute need.
-  static constexpr bool keeps_order = true;
+  static constexpr bool keeps_rank_order = true;
   /// True if only `input` is ever sent to be folded, and no partial sums.
   static constexpr bool sends_raw_contributions = false;
 };

@@ -13,7 +13,7 @@ namespace tutti::inline v0_1_0 {
 /// round, in which parts go to their owners.
 ///
 /// Offers: allreduce, broadcast, reduce_scatter, allgather.
-/// Order: kept.
+/// Rank order: kept.
 /// Cost: with q the largest power of two in n, allreduce 2 L log2 n + 2 (n - 1) / n S G if n = q, else
 /// 2 (L + S G) more, with q for n. For n = q, reduce_scatter (log2 n + 1) L + S G, allgather as
 /// doubling's, broadcast at most 2 L log2 n + 2 (n - 1) / n S G.
@@ -22,7 +22,7 @@ struct butterfly {
   /// The name of the topology in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "butterfly";
   /// True if every operation combines in rank order, as reductions that do not commute need.
-  static constexpr bool keeps_order = true;
+  static constexpr bool keeps_rank_order = true;
   /// True if only `input` is ever sent to be folded, and no partial sums.
   static constexpr bool sends_raw_contributions = false;
 
@@ -38,7 +38,7 @@ struct butterfly {
     const detail::pairing p(n);
     const block_range whole{0, p.groups()};
     if (n == 1) {
-      return detail::keep_own(0);
+      return detail::copy_own_block(0);
     }
     if (p.follows(me)) {
       return i == 0 ? detail::hand_over(me - 1, whole, loan::lend) : detail::take_back(me - 1, whole);
@@ -58,7 +58,7 @@ struct butterfly {
     const rank_type peer = p.leader(x.partner);
     return {.send = {peer, memory::output, x.kept_blocks},
             .receive = {peer, memory::output, x.sent_blocks},
-            .arrives = memory::output,
+            .sender_memory = memory::output,
             .loan = loan::give_back};
   }
 
@@ -87,12 +87,12 @@ struct butterfly {
     const rank_type part = reverse_bits(p, group);
     const block_range whole{0, n};
     if (n == 1) {
-      return detail::keep_own(0);
+      return detail::copy_own_block(0);
     }
     if (p.follows(me)) {
       return i == 0   ? detail::hand_over(me - 1, whole, loan::none)
              : i == 1 ? step{.receive = {p.leader(part), memory::work, {me, 1}}}
-                      : detail::keep_own(me, memory::work);
+                      : detail::copy_own_block(me, memory::work);
     }
     if (p.is_pair(group) && i-- == 0) {
       return detail::take_over(me + 1, whole);
@@ -112,7 +112,7 @@ struct butterfly {
     if (p.is_pair(part) && i-- == 0) {
       return {.send = {owner + 1, memory::work, {owner + 1, 1}}};
     }
-    return detail::keep_own(me, memory::work);
+    return detail::copy_own_block(me, memory::work);
   }
 
   /// The number of blocks of the vector.
@@ -150,7 +150,7 @@ struct butterfly {
       s.send.memory = memory::input;
       s.receive = {};
     } else {
-      s.arrives = s.receive.peer == o.root ? memory::input : memory::output;
+      s.sender_memory = s.receive.peer == o.root ? memory::input : memory::output;
       s.send = s.send.peer == o.root ? endpoint{} : s.send;
     }
     return s;
@@ -200,8 +200,8 @@ struct butterfly {
     return {.send = {peer, source, x.sent_blocks},
             .receive = {peer, target, x.kept_blocks},
             .action = x.partner < p.group(me) ? action::fold_left : action::fold_right,
-            .local = source,
-            .arrives = first && !p.is_pair(x.partner) ? memory::input : memory::work};
+            .local_memory = source,
+            .sender_memory = first && !p.is_pair(x.partner) ? memory::input : memory::work};
   }
 };
 

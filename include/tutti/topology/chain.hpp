@@ -45,7 +45,7 @@ class line_tree {
 /// message takes half as many hops.
 ///
 /// Offers: allreduce, reduce, broadcast, gather, scatter.
-/// Order: kept.
+/// Rank order: kept.
 /// Cost: as one segment reduce and broadcast take max(root, n - 1 - root) hops of L + S G, allreduce 2 floor(n / 2);
 /// gather and scatter move one block a message, so that hops overlap.
 /// Source: no paper; a pipeline along a line.
@@ -53,7 +53,7 @@ struct chain : detail::on_tree<detail::line_tree> {
   /// The name of the topology in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "chain";
   /// True if every operation combines in rank order, as reductions that do not commute need.
-  static constexpr bool keeps_order = true;
+  static constexpr bool keeps_rank_order = true;
   /// True if only `input` is ever sent to be folded, and no partial sums.
   static constexpr bool sends_raw_contributions = false;
 
@@ -70,18 +70,18 @@ struct chain : detail::on_tree<detail::line_tree> {
   [[nodiscard]] constexpr step at(op::gather o, rank_type n, rank_type me, std::uint32_t i) const {
     if (me == o.root) {
       if (i == 0) {
-        return detail::keep_own(me);
+        return detail::copy_own_block(me);
       }
       const rank_type block = i <= me ? me - i : i;
       return {.receive = {i <= me ? me - 1 : me + 1, memory::output, {block, 1}},
-              .arrives = i == 1 || i == me + 1 ? memory::input : memory::work};
+              .sender_memory = i == 1 || i == me + 1 ? memory::input : memory::work};
     }
     const detail::line_tree line(n, o.root);
     const rank_type block = descendant(o.root, me, i);
     step s{.send = {line.parent(me), i == 0 ? memory::input : memory::work, {block, 1}}};
     if (i + 1 < line.subtree(me).count) {
       s.receive = {line.child(me, 0), memory::work, {descendant(o.root, me, i + 1), 1}};
-      s.arrives = i == 0 ? memory::input : memory::work;
+      s.sender_memory = i == 0 ? memory::input : memory::work;
     }
     return s;
   }
@@ -95,7 +95,7 @@ struct chain : detail::on_tree<detail::line_tree> {
   [[nodiscard]] constexpr step at(op::scatter o, rank_type n, rank_type me, std::uint32_t i) const {
     if (me == o.root) {
       if (i + 1 == n) {
-        return detail::keep_own(me);
+        return detail::copy_own_block(me);
       }
       return i < me ? step{.send = {me - 1, memory::input, {i, 1}}}
                     : step{.send = {me + 1, memory::input, {n - 1 - (i - me), 1}}};
@@ -106,7 +106,7 @@ struct chain : detail::on_tree<detail::line_tree> {
     step s{.receive = {parent,
                        i == descendants ? memory::output : memory::work,
                        {descendant(o.root, me, descendants - i), 1}},
-           .arrives = parent == o.root ? memory::input : memory::work};
+           .sender_memory = parent == o.root ? memory::input : memory::work};
     if (i > 0) {
       s.send = {line.child(me, 0), memory::work, {descendant(o.root, me, descendants - i + 1), 1}};
     }

@@ -50,7 +50,7 @@ template <class Topology, class Op, class Gap>
                                                      std::uint64_t latency, Gap gap, std::uint64_t packet) {
   struct message {
     rank_type sender;
-    std::uint64_t arrives;
+    std::uint64_t arrival;
     std::uint64_t busy;
   };
   struct port {
@@ -95,7 +95,7 @@ template <class Topology, class Op, class Gap>
         return false;
       }
       std::uint64_t& free = port_to(s.receive.peer).in_free;
-      const std::uint64_t begins = m->arrives < free ? free : m->arrives;
+      const std::uint64_t begins = m->arrival < free ? free : m->arrival;
       free = begins + m->busy;
       const std::uint64_t arrival = is_aggregator && packet < m->busy ? begins + packet : free;
       me.now = me.now < arrival ? arrival : me.now;

@@ -13,7 +13,7 @@ namespace tutti::inline v0_1_0 {
 /// rank 0 at once, then all from rank 1, and all would need buffers.
 ///
 /// Offers: allreduce, reduce, broadcast, reduce_scatter, allgather, gather, scatter, alltoall.
-/// Order: not kept.
+/// Rank order: not kept.
 /// Cost: allreduce 2 (n - 1) L + 2 (n - 1) / n S G, as the ring. A round waits for its message, so the transport
 /// buffers nothing. A rank needs one block of `work`, rounds each element to the type of results once, and uses n - 1
 /// links.
@@ -23,7 +23,7 @@ struct direct : detail::on_tree<detail::star_tree> {
   /// The name of the topology in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "direct";
   /// True if every operation combines in rank order, as reductions that do not commute need.
-  static constexpr bool keeps_order = false;
+  static constexpr bool keeps_rank_order = false;
   /// True if only `input` is ever sent to be folded, and no partial sums.
   static constexpr bool sends_raw_contributions = true;
 
@@ -40,14 +40,14 @@ struct direct : detail::on_tree<detail::star_tree> {
   /// Step i of rank me, of n ranks, in closed form.
   [[nodiscard]] constexpr step at(op::reduce_scatter, rank_type n, rank_type me, std::uint32_t i) const {
     if (n == 1) {
-      return detail::keep_own(0);
+      return detail::copy_own_block(0);
     }
     const rank_type target = receiver(n, me, i);
     return {.send = {target, memory::input, {target, 1}},
             .receive = {sender(n, me, i), i + 2 == n ? memory::output : memory::work, {me, 1}},
             .action = action::fold_left,
-            .local = i == 0 ? memory::input : memory::work,
-            .arrives = memory::input};
+            .local_memory = i == 0 ? memory::input : memory::work,
+            .sender_memory = memory::input};
   }
 
   /// The number of blocks of the vector.
@@ -56,7 +56,7 @@ struct direct : detail::on_tree<detail::star_tree> {
   [[nodiscard]] constexpr std::uint32_t steps(op::allgather, rank_type n, rank_type) const { return n; }
   /// Step i of rank me, of n ranks, in closed form.
   [[nodiscard]] constexpr step at(op::allgather, rank_type n, rank_type me, std::uint32_t i) const {
-    return i == 0 ? detail::keep_own(me) : hand_out(n, me, i - 1);
+    return i == 0 ? detail::copy_own_block(me) : hand_out(n, me, i - 1);
   }
 
   /// The number of blocks of the vector.
@@ -68,7 +68,7 @@ struct direct : detail::on_tree<detail::star_tree> {
   /// Step i of rank me, of n ranks, in closed form.
   [[nodiscard]] constexpr step at(op::allreduce, rank_type n, rank_type me, std::uint32_t i) const {
     if (n == 1) {
-      return detail::keep_own(0);
+      return detail::copy_own_block(0);
     }
     step s = i < n - 1 ? at(op::reduce_scatter{}, n, me, i) : hand_out(n, me, i - (n - 1));
     s.loan = i < n - 1 ? loan::lend : loan::give_back;
@@ -86,7 +86,7 @@ struct direct : detail::on_tree<detail::star_tree> {
   /// Step i of rank me, of n ranks, in closed form.
   [[nodiscard]] constexpr step at(op::reduce o, rank_type n, rank_type me, std::uint32_t i) const {
     if (n == 1) {
-      return detail::keep_own(0);
+      return detail::copy_own_block(0);
     }
     if (i < n - 1) {
       step s = at(op::reduce_scatter{}, n, me, i);
@@ -117,11 +117,11 @@ struct direct : detail::on_tree<detail::star_tree> {
       return {.send = {target, memory::input, {i < n - 1 ? target : me, 1}}};
     }
     if (i == 0) {
-      return {.receive = {o.root, memory::output, {me, 1}}, .arrives = memory::input};
+      return {.receive = {o.root, memory::output, {me, 1}}, .sender_memory = memory::input};
     }
     step s = hand_out(n, me, i - 1);
     if (s.receive.peer == o.root) {
-      s.arrives = memory::input;
+      s.sender_memory = memory::input;
     }
     if (s.send.peer == o.root) {
       s.send = {};
@@ -142,7 +142,7 @@ struct direct : detail::on_tree<detail::star_tree> {
     bool const even = n % 2 == 0;
     const rank_type last = n - 1;
     if (even && i == last) {
-      return detail::keep_own(me);
+      return detail::copy_own_block(me);
     }
     const rank_type ring = even ? n - 1 : n;
     rank_type peer = last;
@@ -152,11 +152,11 @@ struct direct : detail::on_tree<detail::star_tree> {
       peer = partner;
     }
     if (peer == me) {
-      return detail::keep_own(me);
+      return detail::copy_own_block(me);
     }
     return {.send = {peer, memory::input, {peer, 1}},
             .receive = {peer, memory::output, {peer, 1}},
-            .arrives = memory::input};
+            .sender_memory = memory::input};
   }
 
  private:
@@ -172,7 +172,7 @@ struct direct : detail::on_tree<detail::star_tree> {
     const rank_type source = sender(n, me, i);
     return {.send = {receiver(n, me, i), memory::output, {me, 1}},
             .receive = {source, memory::output, {source, 1}},
-            .arrives = memory::output};
+            .sender_memory = memory::output};
   }
 };
 

@@ -15,7 +15,7 @@ namespace tutti::inline v0_1_0 {
 /// a child in one tree while it sends to its parent in the other tree.
 ///
 /// Offers: allreduce, reduce, broadcast.
-/// Order: not kept.
+/// Rank order: not kept.
 /// Cost: the busiest rank sends S and receives S, in allreduce 2 S each, for any n. Many segments approach S G, in
 /// allreduce 2 S G, because the depth of the trees counts only for the first and the last segment. As one segment
 /// allreduce takes (2 log2 n + 2) (L + S / 2 G) for n = 2^k, in general 2 floor(log2 n) + 2 messages one after the
@@ -26,7 +26,7 @@ struct double_tree {
   /// The name of the topology in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "double_tree";
   /// True if every operation combines in rank order, as reductions that do not commute need.
-  static constexpr bool keeps_order = false;
+  static constexpr bool keeps_rank_order = false;
   /// True if only `input` is ever sent to be folded, and no partial sums.
   static constexpr bool sends_raw_contributions = false;
 
@@ -39,7 +39,7 @@ struct double_tree {
   /// Step i of rank me, of n ranks, in closed form.
   [[nodiscard]] constexpr step at(op::allreduce, rank_type n, rank_type me, std::uint32_t i) const {
     if (n == 1) {
-      return detail::keep_own(0);
+      return detail::copy_own_block(0);
     }
     const detail::two_trees trees(n, no_rank);
     const rounds schedule(trees, me);
@@ -56,7 +56,7 @@ struct double_tree {
   /// Step i of rank me, of n ranks, in closed form.
   [[nodiscard]] constexpr step at(op::reduce o, rank_type n, rank_type me, std::uint32_t i) const {
     const detail::two_trees trees(n, o.root);
-    return n == 1 ? detail::keep_own(0) : rise(trees, rounds(trees, me), me, i);
+    return n == 1 ? detail::copy_own_block(0) : rise(trees, rounds(trees, me), me, i);
   }
 
   /// The number of blocks of the vector.
@@ -156,8 +156,8 @@ struct double_tree {
       bool const top = trees.root() == no_rank ? (m.edge.place - 1) / 2 == 0 : me == trees.root();
       s.receive = {child, top && trees.is_last(m.edge) ? memory::output : memory::work, half};
       s.action = child < me ? action::fold_left : action::fold_right;
-      s.local = trees.is_first(m.edge) ? memory::input : memory::work;
-      s.arrives = upward_source(trees, m.edge);
+      s.local_memory = trees.is_first(m.edge) ? memory::input : memory::work;
+      s.sender_memory = upward_source(trees, m.edge);
     });
     return s;
   }
@@ -172,7 +172,7 @@ struct double_tree {
       if (m.up) {
         const rank_type parent = trees.parent(m.edge);
         s.receive = {parent, memory::output, half};
-        s.arrives = source(parent);
+        s.sender_memory = source(parent);
       } else {
         s.send = {trees.at(m.edge), source(me), half};
       }

@@ -14,7 +14,7 @@ namespace tutti::inline v0_1_0 {
 /// rotation at the end because ranges of blocks are cyclic.
 ///
 /// Offers: allreduce, reduce, broadcast, allgather, gather, scatter.
-/// Order: kept, for any n and any root.
+/// Rank order: kept, for any n and any root.
 /// Cost: allreduce log2 n (L + S G) if n = q, else (log2 q + 2) (L + S G) at most; reduce, broadcast
 /// ceil(log2 n) (L + S G) at most; allgather ceil(log2 n) L + (n - 1) / n S G, gather and scatter at most that.
 /// Source: Bruck and others, "Efficient algorithms for all-to-all communications in multiport message-passing
@@ -23,7 +23,7 @@ struct doubling : detail::on_tree<detail::binomial_tree> {
   /// The name of the topology in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "doubling";
   /// True if every operation combines in rank order, as reductions that do not commute need.
-  static constexpr bool keeps_order = true;
+  static constexpr bool keeps_rank_order = true;
   /// True if only `input` is ever sent to be folded, and no partial sums.
   static constexpr bool sends_raw_contributions = false;
 
@@ -41,7 +41,7 @@ struct doubling : detail::on_tree<detail::binomial_tree> {
     constexpr block_range whole{0, 1};
     const detail::pairing p(n);
     if (n == 1) {
-      return detail::keep_own(0);
+      return detail::copy_own_block(0);
     }
     if (p.follows(me)) {
       return i == 0 ? detail::hand_over(me - 1, whole, loan::lend) : detail::take_back(me - 1, whole);
@@ -61,8 +61,8 @@ struct doubling : detail::on_tree<detail::binomial_tree> {
     return {.send = {peer, source, whole},
             .receive = {peer, i + 1 == p.log() ? memory::output : memory::work, whole},
             .action = partner < group ? action::fold_left : action::fold_right,
-            .local = source,
-            .arrives = peer_source};
+            .local_memory = source,
+            .sender_memory = peer_source};
   }
 
   /// The number of blocks of the vector.
@@ -74,14 +74,14 @@ struct doubling : detail::on_tree<detail::binomial_tree> {
   /// Step i of rank me, of n ranks, in closed form.
   [[nodiscard]] constexpr step at(op::allgather, rank_type n, rank_type me, std::uint32_t i) const {
     if (i == 0) {
-      return detail::keep_own(me);
+      return detail::copy_own_block(me);
     }
     const rank_type size = rank_type{1} << (i - 1);  // the blocks me, me + 1, ...
     const rank_type count = size < n - size ? size : n - size;
     const rank_type next = (me + size) % n;
     return {.send = {(me + n - size) % n, memory::output, {me, count}},
             .receive = {next, memory::output, {next, count}},
-            .arrives = memory::output};
+            .sender_memory = memory::output};
   }
 };
 

@@ -22,7 +22,7 @@ namespace tutti::inline v0_1_0 {
 /// Hosts may have different numbers of ranks. Only Outer may use aggregators: Inner would need one for each host.
 ///
 /// Offers: allreduce, reduce and broadcast, if Outer offers the same, and Inner the reduce and broadcast that it takes.
-/// Order: kept if both keep it, and the ranks of a host follow each other.
+/// Rank order: kept if both keep it, and the ranks of a host follow each other.
 /// Cost: with h hosts, allreduce takes Inner's reduce on a host, Outer's allreduce among h ranks and Inner's broadcast,
 /// one after the other, or overlapped in several segments. Between hosts it sends what Outer sends among h ranks: with
 /// the ring 2 (h - 1) / h S per host, in 2 (h - 1) messages. The alternative lets each of the p ranks of a host reduce
@@ -62,7 +62,7 @@ class hierarchical {
   /// The name of the topology in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name{full_name.data(), full_name.size()};
   /// True if every operation combines in rank order, as reductions that do not commute need.
-  static constexpr bool keeps_order = Inner::keeps_order && Outer::keeps_order && Groups::in_rank_order;
+  static constexpr bool keeps_rank_order = Inner::keeps_rank_order && Outer::keeps_rank_order && Groups::in_rank_order;
   /// True if only `input` is ever sent to be folded, and no partial sums.
   static constexpr bool sends_raw_contributions = false;
 
@@ -151,7 +151,7 @@ class hierarchical {
     requires possible<Op>
   [[nodiscard]] constexpr step at(Op const& o, rank_type n, rank_type me, std::uint32_t i) const {
     if (n == 1) {
-      return detail::keep_own(0);
+      return detail::copy_own_block(0);
     }
     if (me >= n) {
       return outer_step(o, n, me, groups_.groups(n) + (me - n), i);
@@ -288,8 +288,8 @@ class hierarchical {
     };
     place(s.send);
     place(s.receive);
-    s.local = memory_of(me, s.local);
-    s.arrives = s.receives() ? memory_of(s.receive.peer, s.arrives) : s.arrives;
+    s.local_memory = memory_of(me, s.local_memory);
+    s.sender_memory = s.receives() ? memory_of(s.receive.peer, s.sender_memory) : s.sender_memory;
     return s;
   }
 

@@ -12,7 +12,7 @@ namespace tutti::inline v0_1_0 {
 /// Only raw contributions are combined. Operations that no device can perform run by `star`.
 ///
 /// Offers: allreduce, reduce, broadcast.
-/// Order: kept by the schedule. A device that cannot store the contributions of all workers combines in order of
+/// Rank order: kept by the schedule. A device that cannot store the contributions of all workers combines in order of
 /// arrival; it is used for commutative reductions only.
 /// Cost: each rank sends S and receives S. An allreduce takes S G + 2 L + a packet, whatever the number of ranks; a
 /// ring, which sends and receives 2 (n - 1) / n S, takes at most twice as long when S is large.
@@ -22,7 +22,7 @@ struct in_network {
   /// The name of the topology in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "in_network";
   /// True if every operation combines in rank order, as reductions that do not commute need.
-  static constexpr bool keeps_order = true;
+  static constexpr bool keeps_rank_order = true;
   /// True if only `input` is ever sent to be folded, and no partial sums.
   static constexpr bool sends_raw_contributions = true;
 
@@ -45,14 +45,15 @@ struct in_network {
   /// Step i of rank me, of n ranks, in closed form.
   [[nodiscard]] constexpr step at(op::allreduce, rank_type n, rank_type me, std::uint32_t i) const {
     if (n == 1) {
-      return detail::keep_own(0);
+      return detail::copy_own_block(0);
     }
     if (me == n) {
       return i < n ? take(i) : give(i - n);
     }
-    return i == 0
-               ? step{.send = {n, memory::input, whole}, .receive = {n, memory::work, whole}, .arrives = memory::work}
-               : detail::keep_own(0, memory::work);
+    return i == 0 ? step{.send = {n, memory::input, whole},
+                         .receive = {n, memory::work, whole},
+                         .sender_memory = memory::work}
+                  : detail::copy_own_block(0, memory::work);
   }
 
   // Reduce: the aggregator sends the accumulator to the root only.
@@ -80,11 +81,11 @@ struct in_network {
   /// Step i of rank me, of n ranks, in closed form.
   [[nodiscard]] constexpr step at(op::broadcast o, rank_type n, rank_type me, std::uint32_t i) const {
     if (me == n) {
-      return i == 0 ? step{.receive = {o.root, memory::work, whole}, .arrives = memory::input}
+      return i == 0 ? step{.receive = {o.root, memory::work, whole}, .sender_memory = memory::input}
                     : give(i - 1 < o.root ? i - 1 : i);
     }
     return me == o.root ? step{.send = {n, memory::input, whole}}
-                        : step{.receive = {n, memory::output, whole}, .arrives = memory::work};
+                        : step{.receive = {n, memory::output, whole}, .sender_memory = memory::work};
   }
 
  private:
@@ -95,8 +96,8 @@ struct in_network {
   [[nodiscard]] static constexpr step take(rank_type r) {
     return {.receive = {r, memory::work, whole},
             .action = action::fold_right,
-            .local = r == 0 ? memory::input : memory::work,
-            .arrives = memory::input};
+            .local_memory = r == 0 ? memory::input : memory::work,
+            .sender_memory = memory::input};
   }
   [[nodiscard]] static constexpr step give(rank_type r) { return {.send = {r, memory::work, whole}}; }
 };

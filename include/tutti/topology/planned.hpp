@@ -44,18 +44,18 @@ namespace detail {
 /// not multiply. The settings of the original topology are part of the call.
 ///
 /// Offers: the operation that the plan was made for.
-/// Order: that of the original topology.
+/// Rank order: that of the original topology.
 /// Cost: that of the original topology.
 /// Source: that of the original topology.
 ///
 /// @pre the plan outlives this view
-template <bool KeepsOrder, bool SendsRaw = false>
+template <bool KeepsRankOrder, bool SendsRaw = false>
 class planned_schedule {
  public:
   /// The name of the topology in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "planned";
   /// True if every operation combines in rank order, as reductions that do not commute need.
-  static constexpr bool keeps_order = KeepsOrder;
+  static constexpr bool keeps_rank_order = KeepsRankOrder;
   /// True if only `input` is ever sent to be folded, and no partial sums.
   static constexpr bool sends_raw_contributions = SendsRaw;
 
@@ -100,20 +100,21 @@ class planned_schedule {
 
 /// Owns the steps of one rank: `plan p(topology, op, n, me)`; `p.view()` is the topology. Allocates once, in its
 /// constructor.
-template <bool KeepsOrder, bool SendsRaw = false>
+template <bool KeepsRankOrder, bool SendsRaw = false>
 class plan {
  public:
   /// Flattens the schedule of rank me. A topology with aggregators is replaced by its topology without aggregators.
-  /// @throws precondition_error if KeepsOrder, and the topology does not keep rank order in this operation
+  /// @throws precondition_error if KeepsRankOrder, and the topology does not keep rank order in this operation
   template <identifiable Topology, class Op>
     requires offers<Topology, Op> && (!std::same_as<Op, op::transfer>) &&
-             (!KeepsOrder || detail::ranks_alone_t<Op, Topology>::keeps_order || tells_order<Topology, Op>) &&
+             (!KeepsRankOrder || detail::ranks_alone_t<Op, Topology>::keeps_rank_order ||
+              tells_rank_order<Topology, Op>) &&
              (!SendsRaw || detail::ranks_alone_t<Op, Topology>::sends_raw_contributions)
   constexpr plan(Topology const& topology, Op op, rank_type n, rank_type me)
       : plan(ranks_only{}, detail::ranks_alone<Op>(topology), op, n, me) {}
 
   /// The topology that runs this plan. @pre the plan outlives it
-  [[nodiscard]] constexpr planned_schedule<KeepsOrder, SendsRaw> view() const noexcept {
+  [[nodiscard]] constexpr planned_schedule<KeepsRankOrder, SendsRaw> view() const noexcept {
     return {steps_, blocks_, purpose_, origin_};
   }
 
@@ -122,7 +123,7 @@ class plan {
   template <class Topology, class Op>
   constexpr plan(ranks_only, Topology const& topology, Op op, rank_type n, rank_type me)
       : blocks_(topology.blocks(op, n)), purpose_(plan_purpose::make(op, n, me)), origin_(identity_of(topology, n)) {
-    expects(!KeepsOrder || combines_in_order<Op>(topology, n),
+    expects(!KeepsRankOrder || combines_in_rank_order<Op>(topology, n),
             "plan<true> needs a topology that combines in rank order, but this one does not: choose another one, or "
             "use plan<false>");
     std::uint32_t const count = topology.steps(op, n, me);
@@ -139,7 +140,7 @@ class plan {
 };
 
 template <class Topology, class Op>
-plan(Topology, Op, rank_type, rank_type) -> plan<Topology::keeps_order, Topology::sends_raw_contributions>;
+plan(Topology, Op, rank_type, rank_type) -> plan<Topology::keeps_rank_order, Topology::sends_raw_contributions>;
 
 }  // namespace tutti
 

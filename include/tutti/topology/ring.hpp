@@ -12,7 +12,7 @@ namespace tutti::inline v0_1_0 {
 /// once more.
 ///
 /// Offers: allreduce, reduce, broadcast, reduce_scatter, allgather.
-/// Order: not kept, because each block starts at another rank.
+/// Rank order: not kept, because each block starts at another rank.
 /// Cost: allreduce 2 (n - 1) L + 2 (n - 1) / n S G; reduce_scatter and allgather half of it; reduce and broadcast
 /// stream n blocks over n - 1 hops, which takes (n - 1) L + 2 (n - 1) / n S G.
 /// Source: Patarasu and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", Journal of
@@ -21,7 +21,7 @@ struct ring {
   /// The name of the topology in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "ring";
   /// True if every operation combines in rank order, as reductions that do not commute need.
-  static constexpr bool keeps_order = false;
+  static constexpr bool keeps_rank_order = false;
   /// True if only `input` is ever sent to be folded, and no partial sums.
   static constexpr bool sends_raw_contributions = false;
 
@@ -34,15 +34,15 @@ struct ring {
   /// Step i of rank me, of n ranks, in closed form.
   [[nodiscard]] constexpr step at(op::reduce_scatter, rank_type n, rank_type me, std::uint32_t i) const {
     if (n == 1) {
-      return detail::keep_own(0);
+      return detail::copy_own_block(0);
     }
     const memory source = i == 0 ? memory::input : memory::work;
     return {
         .send = {successor(n, me, 1), source, {predecessor(n, me, i + 1), 1}},
         .receive = {predecessor(n, me, 1), i + 2 == n ? memory::output : memory::work, {predecessor(n, me, i + 2), 1}},
         .action = action::fold_left,
-        .local = memory::input,
-        .arrives = source};
+        .local_memory = memory::input,
+        .sender_memory = source};
   }
 
   /// The number of blocks of the vector.
@@ -51,7 +51,7 @@ struct ring {
   [[nodiscard]] constexpr std::uint32_t steps(op::allgather, rank_type n, rank_type) const { return n; }
   /// Step i of rank me, of n ranks, in closed form.
   [[nodiscard]] constexpr step at(op::allgather, rank_type n, rank_type me, std::uint32_t i) const {
-    return i == 0 ? detail::keep_own(me) : pass_on(n, me, i - 1);
+    return i == 0 ? detail::copy_own_block(me) : pass_on(n, me, i - 1);
   }
 
   /// The number of blocks of the vector.
@@ -78,7 +78,7 @@ struct ring {
   [[nodiscard]] constexpr step at(op::reduce o, rank_type n, rank_type me, std::uint32_t i) const {
     const rank_type hops = distance(n, successor(n, o.root, 1), me);  // from the first rank to me
     if (n == 1) {
-      return detail::keep_own(0);
+      return detail::copy_own_block(0);
     }
     step s;
     if (hops == 0) {
@@ -91,8 +91,8 @@ struct ring {
     if (i < n) {
       s.receive = {predecessor(n, me, 1), me == o.root ? memory::output : memory::work, {i, 1}};
       s.action = action::fold_left;
-      s.local = memory::input;
-      s.arrives = hops == 1 ? memory::input : memory::work;
+      s.local_memory = memory::input;
+      s.sender_memory = hops == 1 ? memory::input : memory::work;
     }
     return s;
   }
@@ -118,7 +118,7 @@ struct ring {
     }
     if (i < n) {
       s.receive = {predecessor(n, me, 1), memory::output, {i, 1}};
-      s.arrives = hops == 1 ? memory::input : memory::output;
+      s.sender_memory = hops == 1 ? memory::input : memory::output;
     }
     return s;
   }
@@ -139,7 +139,7 @@ struct ring {
   [[nodiscard]] static constexpr step pass_on(rank_type n, rank_type me, std::uint32_t i) {
     return {.send = {successor(n, me, 1), memory::output, {predecessor(n, me, i), 1}},
             .receive = {predecessor(n, me, 1), memory::output, {predecessor(n, me, i + 1), 1}},
-            .arrives = memory::output};
+            .sender_memory = memory::output};
   }
 };
 

@@ -52,15 +52,14 @@ inline constexpr std::array all_schedule_kinds{
 /// `plan` stores the steps of one rank. The pick is part of the call, so ranks that picked differently get an error.
 ///
 /// Offers: all operations. An operation that the picked topology does not offer runs by `direct`.
-/// Order: that of the picked topology, or of `direct` if that runs instead; an operator refuses a reduction that does
-/// not commute if order is not kept.
-/// Cost: that of the topology that runs, and one jump for each call of `blocks`, `steps` or `at`.
-/// Source: that of the picked topology.
+/// Rank order: that of the picked topology, or of `direct` if that runs instead; an operator refuses a reduction that
+/// does not commute if rank order is not kept. Cost: that of the topology that runs, and one jump for each call of
+/// `blocks`, `steps` or `at`. Source: that of the picked topology.
 class selection {
  public:
   /// The name of the topology in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "selection";
-  static constexpr bool keeps_order = false;  ///< false, because some schedules do not; see combines_in_order
+  static constexpr bool keeps_rank_order = false;  ///< false, because some schedules do not; see combines_in_rank_order
   /// True if only `input` is ever sent to be folded, and no partial sums.
   static constexpr bool sends_raw_contributions = false;
 
@@ -118,8 +117,8 @@ class selection {
   /// True if the schedule of this operation combines in rank order.
   template <class Op>
     requires offers<direct, Op>
-  [[nodiscard]] constexpr bool combines_in_order(rank_type n) const {
-    return answer<Op>([n](auto const& t) { return tutti::combines_in_order<Op>(t, n); });
+  [[nodiscard]] constexpr bool combines_in_rank_order(rank_type n) const {
+    return answer<Op>([n](auto const& t) { return tutti::combines_in_rank_order<Op>(t, n); });
   }
   /// A hash of the pick, and of the hosts if it groups hosts.
   [[nodiscard]] constexpr topology_settings settings(rank_type n) const {

@@ -49,14 +49,14 @@ class star_tree {
 /// reduce_scatter are written out. A test asserts `verify(star{}, op, n)`.
 ///
 /// Offers: allreduce, reduce, broadcast, reduce_scatter, allgather, gather, scatter.
-/// Order: kept.
+/// Rank order: kept.
 /// Cost: allreduce 2 L + 2 (n - 1) S G, all through the server's link (L: latency, S: bytes, G: time per byte).
 /// Source: Li and others, "Scaling distributed machine learning with the parameter server", OSDI 2014.
 struct star : detail::on_tree<detail::star_tree> {
   /// The name of the topology in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "star";
   /// True if every operation combines in rank order, as reductions that do not commute need.
-  static constexpr bool keeps_order = true;
+  static constexpr bool keeps_rank_order = true;
   /// True if only `input` is ever sent to be folded, and no partial sums.
   static constexpr bool sends_raw_contributions = true;
 
@@ -75,15 +75,15 @@ struct star : detail::on_tree<detail::star_tree> {
   /// Step i of rank me, of n ranks, in closed form.
   [[nodiscard]] constexpr step at(op::allgather, rank_type n, rank_type me, std::uint32_t i) const {
     if (i == 0) {
-      return detail::keep_own(me);
+      return detail::copy_own_block(me);
     }
     if (me != 0) {
       const endpoint contribution{0, memory::input, {me, 1}};
       const endpoint remainder{0, memory::output, {(me + 1) % n, n - 1}};
-      return i == 1 ? step{.send = contribution} : step{.receive = remainder, .arrives = memory::output};
+      return i == 1 ? step{.send = contribution} : step{.receive = remainder, .sender_memory = memory::output};
     }
     if (i < n) {
-      return {.receive = {i, memory::output, {i, 1}}, .arrives = memory::input};
+      return {.receive = {i, memory::output, {i, 1}}, .sender_memory = memory::input};
     }
     const rank_type target = i - n + 1;
     return {.send = {target, memory::output, {(target + 1) % n, n - 1}}};
@@ -101,21 +101,21 @@ struct star : detail::on_tree<detail::star_tree> {
   [[nodiscard]] constexpr step at(op::reduce_scatter, rank_type n, rank_type me, std::uint32_t i) const {
     const block_range whole{0, n};
     if (n == 1) {
-      return detail::keep_own(0);
+      return detail::copy_own_block(0);
     }
     if (me != 0) {
       return i == 0   ? step{.send = {0, memory::input, whole}}
              : i == 1 ? step{.receive = {0, memory::work, {me, 1}}}
-                      : detail::keep_own(me, memory::work);
+                      : detail::copy_own_block(me, memory::work);
     }
     if (i < n - 1) {
       return {.receive = {i + 1, memory::work, whole},
               .action = action::fold_right,
-              .local = i == 0 ? memory::input : memory::work,
-              .arrives = memory::input};
+              .local_memory = i == 0 ? memory::input : memory::work,
+              .sender_memory = memory::input};
     }
     if (i == 2 * n - 2) {
-      return detail::keep_own(0, memory::work);
+      return detail::copy_own_block(0, memory::work);
     }
     const rank_type target = i - (n - 1) + 1;
     return {.send = {target, memory::work, {target, 1}}};

@@ -26,7 +26,7 @@ template <class Topology, class Op>
     result.reason = "waits for ever if there are no buffers";
     result.rank = stall.rank;
     result.step = stall.step;
-  } else if (!result.keeps_order && combines_in_order<Op>(topology, n)) {
+  } else if (!result.keeps_rank_order && combines_in_rank_order<Op>(topology, n)) {
     result.reason = "combines out of rank order";
   } else if (Topology::sends_raw_contributions && !result.raw) {
     result.reason = "sends partial sums";

@@ -5,7 +5,7 @@
 // models here: an event may be recorded only in a stream of its own device, and a library's handle belongs to the
 // device current at its creation, which must be current again at each use.
 #include <tutti/cuda/detail/runtime/current_device.hpp>
-#include <tutti/nn/cuda/base/device_message.hpp>
+#include <tutti/nn/cuda/base/device_gradient_buffer.hpp>
 #include <tutti/nn/cuda/detail/runtime/math.hpp>
 #include <tutti/nn/cuda/device_synchronous.hpp>
 
@@ -254,7 +254,22 @@ BOOST_AUTO_TEST_CASE(messages_are_summed_on_their_device) {
   owner buffer_owner;
   std::array<float, 3> message{};
   BOOST_TEST(strategy.begin_on_device(
-      nn::device_message<tutti::cuda::stream>({message.data(), message.size()}, sum_stream, buffer_owner)));
+      nn::device_gradient_buffer<tutti::cuda::stream>({message.data(), message.size()}, sum_stream, buffer_owner)));
   strategy.on_enqueue(0);
+  BOOST_TEST(device_sums.device == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_strategy_that_is_observed_still_sums_on_its_device) {
+  memory_and_order gpu(1);
+  auto sum_stream = gpu.another_stream();
+  sums device_sums;
+  nn::device_synchronous strategy(device_sums);
+  nn::strategy_adaptor wrapper(strategy);
+  owner buffer_owner;
+  std::array<float, 3> numbers{};
+  BOOST_TEST(wrapper.is_on_device());
+  BOOST_TEST(wrapper.begin_on_device(
+      nn::device_gradient_buffer<tutti::cuda::stream>({numbers.data(), numbers.size()}, sum_stream, buffer_owner)));
+  wrapper.on_enqueue(0);
   BOOST_TEST(device_sums.device == 1);
 }

@@ -8,7 +8,7 @@
 
 struct own {
   static constexpr std::string_view name = "own";
-  static constexpr bool keeps_order = true;
+  static constexpr bool keeps_rank_order = true;
   static constexpr bool sends_raw_contributions = true;
 
   constexpr std::uint32_t blocks(tutti::op::broadcast, tutti::rank_type) const { return 1; }

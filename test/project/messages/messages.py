@@ -22,7 +22,7 @@ LEXEME = re.compile(
     r"(?<![0-9A-Fa-f])'(?:\\.|[^'\\\n])+'|(?P<line>(?m:^)[ \t]*#(?:\\\n|[^\n])*)|"
     r"(?P<word>[A-Za-z_]\w*)|(?P<number>\d[\w.']*)|(?P<mark>->|::|\S)", re.S)
 ERROR = re.compile(r"throw|expects|expect_\w+|refuse\w*|fail|failed|raise\w*|blaming|objection|broken_|"
-                   r"break_up|end|refused|why|wrong|lost|objections?|abandon|rank_failure|invalid")
+                   r"break_up|end|refused|why|wrong|lost|objections?|end_with_error|rank_failure|invalid")
 LEFT_OUT = {"static_assert", "asm", "volatile", "printf", "fprintf", "cout", "puts", "deprecated", "nodiscard", "fputs"}
 COMPONENTS = {"cuda", "in_network", "nn", "simulation", "verbs"}
 LONGEST = 280  # characters

@@ -62,15 +62,15 @@ template <class T>
 own(T, int) -> own<T>;
 /// The end.
 struct end {' ''
-plant '  static constexpr bool keeps_order = true;' 'topology/ring.hpp:3: this topology has no "/// Source:"'
+plant '  static constexpr bool keeps_rank_order = true;' 'topology/ring.hpp:3: this topology has no "/// Source:"'
 plant '};
 namespace detail { struct hidden {}; }
 /// Another one.
 ///
-/// Offers: nothing. Order: kept.
+/// Offers: nothing. Rank order: kept.
 /// Source: this test.
 struct own {
-  static constexpr bool keeps_order = true;' 'topology/ring.hpp:7: this topology has no "/// Cost:"'
+  static constexpr bool keeps_rank_order = true;' 'topology/ring.hpp:7: this topology has no "/// Cost:"'
 mkdir "$folder/include/tutti/taste"
 printf 'namespace tutti {\n}  // namespace tutti\n' > "$folder/include/tutti/taste/sweet.hpp"
 plant '' 'taste/sweet.hpp has no topic'

@@ -78,7 +78,7 @@ struct rank_state : progress_entry {
   /// Refuses a call from a reduction, which would run its own operation a second time, and one from a forked child,
   /// which would act as a second copy of the rank. @throws precondition_error
   [[gnu::always_inline]] void expect_callable() const {
-    if (in_step || is_inherited()) [[unlikely]] {
+    if (is_advancing || is_inherited()) [[unlikely]] {
       refuse_call();
     }
   }
@@ -124,8 +124,8 @@ struct rank_state : progress_entry {
 
   sole_user user;
   bool calls_system = false;  ///< the transport makes system calls other than to wake a peer
-  bool in_step = false;       ///< an operation is in a step, and may be calling a user's reduction
-  bool has_given_up = false;  ///< an operation was given up during a step
+  bool is_advancing = false;  ///< an operation is being advanced, and may be calling a user's reduction
+  bool has_given_up = false;  ///< a reduction has given up an operation meanwhile
   rank_type rank;
   std::uint32_t fork_generation = fork_guard::generation();  ///< fork generation of the process that made it
   operation_list operations;
@@ -141,7 +141,7 @@ struct rank_state : progress_entry {
   bool is_oversubscribed;
   tutti::detail::wait_policy wait_policy;
   void* companion = nullptr;
-  relative* kin = nullptr;  ///< its place among the communicators of one world
+  relative* kin = nullptr;  ///< its entry among the communicators of one world
 
  private:
   [[noreturn, gnu::cold]] TUTTI_DECL void refuse_call() const;
@@ -164,7 +164,7 @@ class call_guard {
   /// @throws precondition_error if another thread is in a call, or if a reduction or a forked child makes this one
   [[gnu::always_inline]] explicit call_guard(rank_state& state) : call_guard(state, state.user.enter()) {
     expects(entry_ != sole_user::entry::conflict, rank_state::two_threads);
-    state_.claim();  // afterwards, no other thread runs a step here
+    state_.claim();  // afterwards, no other thread advances operations here
     state_.expect_callable();
   }
   call_guard(call_guard const&) = delete;
@@ -198,16 +198,17 @@ class call_guard {
   bool is_shielded_;
 };
 
-/// Marks a step, which may call a user's reduction. No other step of the communicator begins meanwhile.
-class step_mark {
+/// Marks that an operation is being advanced, which may call a user's reduction. No other operation of the communicator
+/// is advanced meanwhile.
+class advance_mark {
  public:
-  explicit step_mark(rank_state& rank) noexcept : rank_(rank) { rank_.in_step = true; }
-  step_mark(step_mark const&) = delete;
-  step_mark& operator=(step_mark const&) = delete;
-  ~step_mark() { rank_.in_step = false; }
+  explicit advance_mark(rank_state& state) noexcept : state_(state) { state_.is_advancing = true; }
+  advance_mark(advance_mark const&) = delete;
+  advance_mark& operator=(advance_mark const&) = delete;
+  ~advance_mark() { state_.is_advancing = false; }
 
  private:
-  rank_state& rank_;
+  rank_state& state_;
 };
 
 }  // namespace tutti::detail::communicator

@@ -97,9 +97,9 @@ TUTTI_DECL void rank_state::refuse_call() const {
          "operation");
 }
 
-/// Ends the operations that were cancelled during a step, after it.
+/// Ends the operations that a reduction has cancelled, once it has returned.
 TUTTI_DECL void rank_state::end_given_up() noexcept {
-  while (!in_step && std::exchange(has_given_up, false)) {  // reductions run by this may cancel further operations
+  while (!is_advancing && std::exchange(has_given_up, false)) {  // reductions run by this may cancel further operations
     static_cast<void>(operations.advance(true));
   }
 }
@@ -118,8 +118,8 @@ TUTTI_DECL void rank_state::probe() {
 // Called by a thread that waits for something else. Exceptions become errors of the operations here, not of that
 // thread's call. After std::bad_alloc, the next turn or wait tries again.
 TUTTI_DECL bool rank_state::move_on() noexcept {
-  if (in_step || is_inherited()) {  // a reduction waits on another communicator, or this is a forked child
-    return in_step;
+  if (is_advancing || is_inherited()) {  // a reduction waits on another communicator, or this is a forked child
+    return is_advancing;
   }
   try {
     if (!transport.waits_itself()) {
@@ -134,7 +134,7 @@ TUTTI_DECL bool rank_state::move_on() noexcept {
   return !operations.empty();
 }
 TUTTI_DECL void rank_state::look_quietly() noexcept {
-  if (in_step || is_inherited()) {
+  if (is_advancing || is_inherited()) {
     return;
   }
   try {

@@ -14,7 +14,7 @@ namespace tutti::inline v0_1_0::detail::inline communicator {
 
 struct rank_state;  // its header defines the members of `relative`
 
-/// The place of a communicator among the communicators of this rank that were split or duplicated from one world.
+/// The entry of a communicator among the communicators of this rank that were split or duplicated from one world.
 ///
 /// A fault of one is no fault of the others. But a rank that leaves because of it is missed in all of them, without
 /// being at fault there. So the rank notes the fault in each of them, in its numbers, as the reason to leave, and tells

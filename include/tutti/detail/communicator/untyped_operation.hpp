@@ -29,12 +29,19 @@ struct lane_use {
   std::uint32_t start_lane = 0;  ///< the lane without which it cannot begin; 0 once a part has begun
 };
 
-/// The part of an operation that depends on no type: its place among the operations of its communicator, its call,
+/// The part of an operation that depends on no type: its link in the list of started operations, its call record,
 /// waiting, failure, cancellation and deadline. Compiled once for all communicators, topologies and reductions. The
 /// derived `segmented_operation` runs it.
 ///
 /// A communicator lists its started operations in order of starting, and every call advances all of them: a peer may
 /// need one while this rank waits for another.
+///
+/// docs/design/README.md tells its verbs apart (advance, complete, end). Three functions end it with an error, and all
+/// fail the epoch:
+///
+///     end_with_fault       a fault of the transport, noticed by this rank or told by a peer
+///     end_with_exception   an exception of the transport, or of a user's reduction or tracer, on this rank
+///     end_cancelled        this rank gave it up: by `cancel`, or because its thread was cancelled
 class untyped_operation {
  public:
   /// Functions that depend on the communicator type: one table for each.
@@ -69,31 +76,33 @@ class untyped_operation {
   void set_limit(duration limit) noexcept { limit_ = limit; }
 
   [[nodiscard]] bool has_ended() const noexcept { return has_ended_; }
-  /// Advances the operation; true when it has ended or failed.
+  /// Advances the operation, and ends it if it is complete or has failed. Returns true if it has ended. Throws only the
+  /// exception that unwinds a cancelled thread.
   [[nodiscard]] bool advance() { return functions_->advance(*this); }
   /// Advances all operations, and every few milliseconds checks for faults and the deadline: for callers that test
-  /// repeatedly.
+  /// repeatedly. @throws precondition_error if the call is refused (`call_guard`)
   TUTTI_DECL void poll();
-  /// Ends the operation after its deadline, for callers that never wait.
+  /// Ends the operation after its deadline, for callers that never wait. @throws precondition_error as `poll`
   TUTTI_DECL void check_deadline();
-  /// Waits until the operation ends or `limit` or the deadline passes; returns false if the limit came first.
+  /// Waits until the operation ends or `limit` or the deadline passes; returns false if the limit came first. Errors of
+  /// the operation are thrown by `throw_failure`. @throws precondition_error as `poll`
   [[nodiscard]] TUTTI_DECL bool wait(duration limit);
-  /// Throws the error of a failed operation.
+  /// @throws the exception with which the operation has ended, if it has failed
   TUTTI_DECL void throw_failure() const;
-  /// Cancels the operation now, or after the step that it is in.
+  /// Cancels the operation now, or, if a reduction of this communicator calls this, once the reduction has returned.
   TUTTI_DECL void cancel();
   /// Answers ranks that ask which rank it waits for. `blocks`: the program waits for this operation.
   TUTTI_DECL void publish_wait(bool blocks);
 
   /// Sets the address of the owner's pointer to this operation.
-  void set_owner(untyped_operation** place) noexcept { owner_.store(place, std::memory_order_relaxed); }
+  void set_owner(untyped_operation** owner) noexcept { owner_.store(owner, std::memory_order_relaxed); }
   /// Clears the owner.
   void forget_owner() noexcept { owner_.store(nullptr, std::memory_order_release); }
   /// Clears the owner and the owner's pointer, wherever that has moved.
   void leave_owner() noexcept {
-    if (untyped_operation** const place = owner_.load(std::memory_order_relaxed)) {
+    if (untyped_operation** const owner = owner_.load(std::memory_order_relaxed)) {
       forget_owner();
-      *place = nullptr;
+      *owner = nullptr;
     }
   }
   /// Returns to the pool, for another start. @pre it is not under way, and in no list, and has no owner
@@ -101,7 +110,7 @@ class untyped_operation {
 
  protected:
   /// @param pool keeps the operation between two starts; null: only the call that starts it waits for it
-  TUTTI_DECL untyped_operation(rank_state& rank, functions const& table, operation_pool* pool);
+  TUTTI_DECL untyped_operation(rank_state& state, functions const& table, operation_pool* pool);
   TUTTI_DECL ~untyped_operation();
 
   /// Clears the outcome of the last run, before another one.
@@ -117,14 +126,18 @@ class untyped_operation {
   /// Waits until the segments are complete. @throws their exceptions; the operation has ended then
   [[nodiscard]] TUTTI_DECL wait_outcome wait_for_segments(duration limit);
 
-  /// Ends the operation after the step during which it was cancelled.
-  TUTTI_DECL void abandon_given_up();
+  /// Ends the operation because this rank has given it up: peers get `failure::cancelled`, or the fault of another
+  /// communicator of this world if that makes the rank leave.
+  TUTTI_DECL void end_cancelled();
   /// Ends the operation with the fault of the epoch.
-  TUTTI_DECL void abandon_by_fault();
-  [[noreturn]] TUTTI_DECL void throw_explained();
-  /// Ends the operation with the current exception.
-  TUTTI_DECL void abandon_by_exception();
-  [[noreturn]] TUTTI_DECL void throw_current();
+  TUTTI_DECL void end_with_fault();
+  /// Ends the operation with the current exception, which names the operation afterwards if it is a tutti exception.
+  /// @pre called from a handler
+  TUTTI_DECL void end_with_exception();
+  /// `end_with_fault`, and throws the error.
+  [[noreturn]] TUTTI_DECL void throw_fault();
+  /// `end_with_exception`, and throws the result.
+  [[noreturn]] TUTTI_DECL void throw_exception();
 
  private:
   friend class operation_list;
@@ -136,8 +149,8 @@ class untyped_operation {
   [[nodiscard]] TUTTI_DECL std::uint32_t step_number() const noexcept;
   [[nodiscard]] TUTTI_DECL bool find_culprit();
   [[nodiscard]] TUTTI_DECL wait_outcome wait_or_find_culprit(wait_target const& target, duration limit);
-  TUTTI_DECL void abandon(error&& cause);
-  TUTTI_DECL void abandon(std::exception_ptr exception, tutti::fault const& cause, char const* text);
+  TUTTI_DECL void end_with_error(error&& cause);
+  TUTTI_DECL void end_with_error(std::exception_ptr exception, tutti::fault const& cause, char const* text);
   [[nodiscard]] TUTTI_DECL error make_error(failure kind, std::string_view text,
                                             std::vector<rank_type> const& at_fault) const;
   [[nodiscard]] TUTTI_DECL tutti::fault own_fault() const noexcept;
@@ -162,13 +175,13 @@ class untyped_operation {
  protected:  // for segmented_operation
   bool is_listed_ = false;
   bool has_ended_ = false;
-  bool is_given_up_ = false;  ///< cancelled during a step; ends after it
+  bool is_given_up_ = false;  ///< cancelled by a reduction while an operation was being advanced; ends after that
   lane_use lanes_;
   std::uint64_t queue_ = 0;  ///< operations of one queue begin in order of starting
-  rank_state& rank_;
+  rank_state& state_;
   call call_;
   operation_number number_;
-  std::uint64_t recorded_at_ = 0;  ///< its place in the flight recorder
+  std::uint64_t recorded_at_ = 0;  ///< index of its record in the flight recorder
 
  private:
   time_point watched_since_{};

@@ -17,19 +17,19 @@
 
 namespace tutti::inline v0_1_0::detail::inline communicator {
 
-TUTTI_DECL untyped_operation::untyped_operation(rank_state& rank, functions const& table, operation_pool* pool)
-    : functions_(&table), pool_(pool), rank_(rank) {}
+TUTTI_DECL untyped_operation::untyped_operation(rank_state& state, functions const& table, operation_pool* pool)
+    : functions_(&table), pool_(pool), state_(state) {}
 TUTTI_DECL untyped_operation::~untyped_operation() = default;
 
 /// The fault sent to peers when this rank gives up the operation: that of another communicator of its world, if that
 /// makes it leave.
 TUTTI_DECL tutti::fault untyped_operation::own_fault() const noexcept {
-  tutti::fault const reason = rank_.kin->reason_to_leave();
-  return reason ? reason : tutti::fault{failure::cancelled, rank_.rank, rank_.rank};
+  tutti::fault const reason = state_.kin->reason_to_leave();
+  return reason ? reason : tutti::fault{failure::cancelled, state_.rank, state_.rank};
 }
 
 TUTTI_DECL void untyped_operation::withdraw() {
-  rank_.transport.revoke(own_fault());
+  state_.transport.revoke(own_fault());
 }
 
 // --- waiting
@@ -43,16 +43,16 @@ TUTTI_DECL wait_outcome untyped_operation::wait_for_segments(duration limit) {
                                 limit);
   } catch (...) {
     if (is_forced_unwind()) {
-      abandon_given_up();
+      end_cancelled();
       throw;
     }
-    throw_current();
+    throw_exception();
   }
 }
 
 /// Waits until the deadline, and then searches for the straggler. The operation may still complete meanwhile.
 TUTTI_DECL wait_outcome untyped_operation::wait_or_find_culprit(wait_target const& target, duration limit) {
-  wait_outcome const outcome = detail::wait(rank_, target, limit);
+  wait_outcome const outcome = detail::wait(state_, target, limit);
   if (outcome != wait_outcome::limit) {
     return outcome;
   }
@@ -62,7 +62,7 @@ TUTTI_DECL wait_outcome untyped_operation::wait_or_find_culprit(wait_target cons
     bool is_found = false;
   } search{*this, target};
   wait_outcome const result =
-      wait_in_naps(rank_,
+      wait_in_naps(state_,
                    {.object = &search,
                     .advance =
                         [](void* p) {
@@ -81,17 +81,17 @@ TUTTI_DECL wait_outcome untyped_operation::wait_or_find_culprit(wait_target cons
 
 /// Continues the search after the deadline; true once the straggler is known and all ranks are informed.
 TUTTI_DECL bool untyped_operation::find_culprit() {
-  if (!rank_.transport.answers()) {
-    rank_.transport.revoke({failure::deadline, functions_->awaits(*this), rank_.rank});
+  if (!state_.transport.answers()) {
+    state_.transport.revoke({failure::deadline, functions_->awaits(*this), state_.rank});
     return true;
   }
   if (!std::exchange(is_late_, true)) {
-    search_ = owner<straggler_search>(new straggler_search(rank_, functions_->current_flow(*this)));
+    search_ = owner<straggler_search>(new straggler_search(state_, functions_->current_flow(*this)));
   }
   if (!search_->advance()) {
     return false;
   }
-  rank_.transport.revoke(search_->result());
+  state_.transport.revoke(search_->result());
   return true;
 }
 
@@ -101,60 +101,62 @@ TUTTI_DECL std::uint32_t untyped_operation::step_number() const noexcept {
   return functions_->step_number(*this);
 }
 
-TUTTI_DECL void untyped_operation::abandon_by_fault() {
-  abandon(rank_.explain(rank_.transport.fault(), call_, number_, step_number()));
+TUTTI_DECL void untyped_operation::end_with_fault() {
+  end_with_error(state_.explain(state_.transport.fault(), call_, number_, step_number()));
 }
-TUTTI_DECL void untyped_operation::throw_explained() {
-  abandon_by_fault();
+TUTTI_DECL void untyped_operation::throw_fault() {
+  end_with_fault();
   std::rethrow_exception(error_);
 }
-TUTTI_DECL void untyped_operation::throw_current() {
-  abandon_by_exception();
+TUTTI_DECL void untyped_operation::throw_exception() {
+  end_with_exception();
   std::rethrow_exception(error_);
 }
 
 /// Ends the operation with an error: every rank is told, and no peer reads this memory any more.
-TUTTI_DECL void untyped_operation::abandon(error&& cause) {
+TUTTI_DECL void untyped_operation::end_with_error(error&& cause) {
   try {
     throw std::move(cause);
   } catch (error const& e) {
-    abandon(std::current_exception(), {e.kind(), e.at_fault().empty() ? no_rank : e.at_fault().front(), rank_.rank},
-            e.what());
+    end_with_error(std::current_exception(),
+                   {e.kind(), e.at_fault().empty() ? no_rank : e.at_fault().front(), state_.rank}, e.what());
   }
 }
-TUTTI_DECL void untyped_operation::abandon(std::exception_ptr exception, tutti::fault const& cause, char const* text) {
+TUTTI_DECL void untyped_operation::end_with_error(std::exception_ptr exception, tutti::fault const& cause,
+                                                  char const* text) {
   cancellation_shield const shield(cancellation_shield::points::silent);
   error_ = std::move(exception);
-  rank_.transport.revoke(cause);
-  rank_.kin->tell(rank_.transport.fault());
-  rank_.transport.quiesce();
-  rank_.recent.finish(recorded_at_, recorder::state::failed);
-  if (rank_.trace_functions.record != nullptr) {
-    rank_.trace_functions.record(
-        rank_, {event_kind::fail, rank_.transport.now(), number_, {}, step_number(), no_rank, 0, text});
+  state_.transport.revoke(cause);
+  state_.kin->tell(state_.transport.fault());
+  state_.transport.quiesce();
+  state_.recent.finish(recorded_at_, recorder::state::failed);
+  if (state_.trace_functions.record != nullptr) {
+    state_.trace_functions.record(
+        state_, {event_kind::fail, state_.transport.now(), number_, {}, step_number(), no_rank, 0, text});
   }
   has_ended_ = true;
 }
 
 /// Ends the operation with an exception of the transport or of a user's reduction. For peers, the latter is an
 /// operation that this rank gave up.
-TUTTI_DECL void untyped_operation::abandon_by_exception() {
+TUTTI_DECL void untyped_operation::end_with_exception() {
   try {
     throw;
   } catch (error const& e) {
-    abandon(make_error(e.kind(), e.what(), e.at_fault()));
+    end_with_error(make_error(e.kind(), e.what(), e.at_fault()));
   } catch (precondition_error const& e) {
     error const error_with_call = make_error(failure::cancelled, e.what(), {});
     try {
       throw precondition_error(error_with_call.what(), e.location());
     } catch (...) {
-      abandon(std::current_exception(), own_fault(), error_with_call.what());
+      end_with_error(std::current_exception(), own_fault(), error_with_call.what());
     }
   } catch (std::bad_alloc const& e) {
-    abandon(std::current_exception(),
-            {.kind = failure::cancelled, .culprit = rank_.rank, .reporter = rank_.rank, .code = ENOMEM}, e.what());
+    end_with_error(std::current_exception(),
+                   {.kind = failure::cancelled, .culprit = state_.rank, .reporter = state_.rank, .code = ENOMEM},
+                   e.what());
   } catch (...) {
-    abandon(std::current_exception(), own_fault(), "an exception");
+    end_with_error(std::current_exception(), own_fault(), "an exception");
   }
 }
 
@@ -162,7 +164,8 @@ TUTTI_DECL void untyped_operation::abandon_by_exception() {
 /// rank's.
 TUTTI_DECL error untyped_operation::make_error(failure kind, std::string_view text,
                                                std::vector<rank_type> const& at_fault) const {
-  return rank_.report(kind, text, call_, number_, step_number(), at_fault.empty() ? std::vector{rank_.rank} : at_fault);
+  return state_.report(kind, text, call_, number_, step_number(),
+                       at_fault.empty() ? std::vector{state_.rank} : at_fault);
 }
 
 TUTTI_DECL void untyped_operation::throw_failure() const {
@@ -174,14 +177,14 @@ TUTTI_DECL void untyped_operation::throw_failure() const {
 // --- for requests and event loops
 
 TUTTI_DECL void untyped_operation::poll() {
-  call_guard guard(rank_);
-  rank_.poll();
+  call_guard guard(state_);
+  state_.poll();
   if (!has_ended_) {
-    const time_point now = rank_.transport.now();
+    const time_point now = state_.transport.now();
     watch(now);
     if (now - last_look_ >= between_looks) {
       last_look_ = now;
-      rank_.probe();
+      state_.probe();
       check_deadline();
     }
   }
@@ -189,15 +192,15 @@ TUTTI_DECL void untyped_operation::poll() {
 }
 
 TUTTI_DECL void untyped_operation::check_deadline() {
-  call_guard guard(rank_);
-  const time_point now = rank_.transport.now();
+  call_guard guard(state_);
+  const time_point now = state_.transport.now();
   watch(now);
   detect_mismatch_quietly();
   if (!advance() && now - watched_since_ >= limit_ && find_culprit()) {
-    abandon_by_fault();
+    end_with_fault();
   }
   if (has_ended_) {
-    rank_.operations.erase(*this);
+    state_.operations.erase(*this);
   }
   guard.end();
 }
@@ -218,7 +221,7 @@ TUTTI_DECL void untyped_operation::publish_wait(bool blocks) {
 /// Asks if peers run the same call, and reports this rank's wait.
 TUTTI_DECL void untyped_operation::detect_mismatch() {
   if (functions_->is_queued(*this)) {
-    rank_.operations.say_before(*this);
+    state_.operations.say_before(*this);
   }
   publish_wait(true);
   functions_->detect_mismatch(*this);
@@ -229,13 +232,13 @@ TUTTI_DECL void untyped_operation::detect_mismatch_quietly() {
       detect_mismatch();
     }
   } catch (...) {
-    abandon_by_exception();
+    end_with_exception();
   }
 }
 
 TUTTI_DECL bool untyped_operation::wait(duration limit) {
-  call_guard guard(rank_);
-  const time_point now = rank_.transport.now();
+  call_guard guard(state_);
+  const time_point now = state_.transport.now();
   watch(now);
   duration remaining = limit_ - (now - watched_since_);  // in this order, since the limit may be the longest duration
   remaining = remaining < duration::zero() ? duration::zero() : remaining;
@@ -248,14 +251,14 @@ TUTTI_DECL bool untyped_operation::wait(duration limit) {
   if (remaining <= limit) {
     outcome = wait_or_find_culprit(target, remaining);
   } else {
-    outcome = detail::wait(rank_, target, limit);
+    outcome = detail::wait(state_, target, limit);
     is_over = outcome != wait_outcome::limit;
   }
   if (is_over) {
     if (outcome != wait_outcome::complete && !has_ended_) {
-      abandon_by_fault();
+      end_with_fault();
     }
-    rank_.operations.erase(*this);
+    state_.operations.erase(*this);
   }
   guard.end();
   return is_over;
@@ -264,26 +267,26 @@ TUTTI_DECL bool untyped_operation::wait(duration limit) {
 TUTTI_DECL void untyped_operation::cancel() {
   cancellation_shield const shield(
       cancellation_shield::points::silent);  // no cancellation point: the request may be in destruction
-  if (rank_.is_inherited()) {                // the operation continues in the parent
+  if (state_.is_inherited()) {               // the operation continues in the parent
     has_ended_ = true;
-    rank_.operations.erase(*this);
+    state_.operations.erase(*this);
     return;
   }
-  rank_.claim();
-  if (rank_.in_step) {  // the operation uses its memory
+  state_.claim();
+  if (state_.is_advancing) {  // the operation uses its memory
     is_given_up_ = !has_ended_;
-    rank_.has_given_up = rank_.has_given_up || is_given_up_;
+    state_.has_given_up = state_.has_given_up || is_given_up_;
     return;
   }
   if (!has_ended_ && !advance()) {
-    abandon_given_up();
+    end_cancelled();
   }
-  rank_.operations.erase(*this);
+  state_.operations.erase(*this);
 }
 
-TUTTI_DECL void untyped_operation::abandon_given_up() {
-  rank_.transport.revoke(own_fault());
-  abandon(rank_.explain(own_fault(), call_, number_, step_number()));
+TUTTI_DECL void untyped_operation::end_cancelled() {
+  state_.transport.revoke(own_fault());
+  end_with_error(state_.explain(own_fault(), call_, number_, step_number()));
 }
 
 }  // namespace tutti::detail::communicator

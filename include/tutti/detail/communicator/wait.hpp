@@ -31,14 +31,14 @@ struct wait_target {
 /// Spins for as long as a message takes, and longer while `progress` changes: a rank that sleeps during a long
 /// operation is woken for each message, which costs the sender a system call. Never spins much longer than `limit` or
 /// `between_looks`. Returns true if `advance` did.
-TUTTI_DECL bool wait_spinning(rank_state& world, wait_target const& target, duration limit);
+TUTTI_DECL bool wait_spinning(rank_state& state, wait_target const& target, duration limit);
 
 /// Yields the core to others, as long as their turns are short. Returns true if `advance` did.
-TUTTI_DECL bool wait_yielding(rank_state& world, wait_target const& target, bool has_spun);
+TUTTI_DECL bool wait_yielding(rank_state& state, wait_target const& target, bool has_spun);
 
 /// The part of a wait in which the cost of a system call does not matter: naps, with a look for failed peers every few
 /// milliseconds on all communicators on which this thread has started operations.
-TUTTI_DECL wait_outcome wait_in_naps(rank_state& world, wait_target const& target, duration limit);
+TUTTI_DECL wait_outcome wait_in_naps(rank_state& state, wait_target const& target, duration limit);
 
 /// Calls `advance` until it returns true: awake at first, then asleep. All operations that this thread has started, on
 /// any communicator, progress meanwhile.
@@ -46,7 +46,8 @@ TUTTI_DECL wait_outcome wait_in_naps(rank_state& world, wait_target const& targe
 /// Ends between naps if the thread is cancelled (pthread_cancel). Returns early when `limit` has passed or the epoch
 /// has failed. Looks for failed peers and calls `detect_mismatch` every few milliseconds. A transport that waits by
 /// itself does so from the start.
-TUTTI_DECL wait_outcome wait(rank_state& world, wait_target const& target, duration limit);
+/// @throws the exceptions of `target` and of the transport
+TUTTI_DECL wait_outcome wait(rank_state& state, wait_target const& target, duration limit);
 
 }  // namespace tutti::detail::communicator
 

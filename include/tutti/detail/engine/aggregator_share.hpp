@@ -19,30 +19,32 @@ struct aggregator_summary {
   template <class Topology, class Op>
     requires has_aggregators<Topology, Op>
   void read(Topology const& t, Op const& op, rank_type n, rank_type aggregator) {
-    fill(workers, places_, t, op, n, aggregator);
+    fill(workers, worker_indices_, t, op, n, aggregator);
   }
 
-  /// The place of a rank among the workers, or no_rank.
-  [[nodiscard]] rank_type place_of(rank_type r) const noexcept { return r < places_.size() ? places_[r] : no_rank; }
+  /// The index of a rank among the workers, or no_rank.
+  [[nodiscard]] rank_type worker_index_of(rank_type r) const noexcept {
+    return r < worker_indices_.size() ? worker_indices_[r] : no_rank;
+  }
 
  private:
   /// A template on the vector, so that it is compiled only for topologies with aggregators.
-  template <class Workers, class Places, class Topology, class Op>
-  void fill(Workers& entries, Places& places, Topology const& t, Op const& op, rank_type n, rank_type aggregator) {
+  template <class Workers, class Indices, class Topology, class Op>
+  void fill(Workers& entries, Indices& indices, Topology const& t, Op const& op, rank_type n, rank_type aggregator) {
     auto const worker = [&](rank_type r) -> aggregation_worker& {
-      if (places[r] == no_rank) {
-        places[r] = static_cast<rank_type>(entries.size());
+      if (indices[r] == no_rank) {
+        indices[r] = static_cast<rank_type>(entries.size());
         entries.emplace_back(aggregation_worker{.rank = r});
       }
-      return entries[places[r]];
+      return entries[indices[r]];
     };
     entries.clear();
-    places.assign(n, no_rank);
+    indices.assign(n, no_rank);
     for (std::uint32_t i = 0; i != t.steps(op, n, aggregator); ++i) {
       const step s = t.at(op, n, aggregator, i);
       if (s.receives()) {
         blocks = s.receive.blocks;
-        source_memory = s.arrives;
+        source_memory = s.sender_memory;
         worker(s.receive.peer).contributes = true;
       }
       if (s.sends()) {
@@ -51,13 +53,13 @@ struct aggregator_summary {
     }
   }
 
-  std::vector<rank_type> places_{};  ///< index among the workers, by rank
+  std::vector<rank_type> worker_indices_{};  ///< index among the workers, by rank
 };
 
-/// A helper_summary with the place of one rank in it.
+/// An aggregator_summary with the index of one rank in it.
 struct aggregator_share {
   aggregator_summary const* summary;
-  rank_type place;  ///< index of the rank among the workers, or no_rank
+  rank_type worker_index;  ///< index of the rank among the workers, or no_rank
 };
 
 /// The parts of one rank at all in-network aggregators of an operation.
@@ -77,7 +79,7 @@ struct aggregator_shares {
     shares.clear();
     for (std::size_t i = 0; i != summaries.size(); ++i) {
       summaries[i].read(t, op, n, n + static_cast<rank_type>(i));
-      shares.push_back({&summaries[i], summaries[i].place_of(me)});
+      shares.push_back({&summaries[i], summaries[i].worker_index_of(me)});
     }
   }
 };

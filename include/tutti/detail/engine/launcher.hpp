@@ -60,6 +60,7 @@ class launcher {
   using operation_type = operation<Communicator, schedule, Op, Payload>;
 
  public:
+  /// @throws precondition_error if an accumulator has no room for all ranks; std::bad_alloc
   launcher(Communicator& world, Topology const& topology, Payload const& payload)
       : world_(world.alias()),
         topology_(runnable<transport_type, Op, Payload>(topology)),
@@ -91,19 +92,23 @@ class launcher {
   }
 
  protected:
-  /// Runs one operation to its end. Inlined down to the start of the operation, so that the arguments stay in registers
-  /// (compilers.md: Stores and loads of one width).
+  /// Starts an operation and waits for its end. Inlined down to the start of the operation, so that the arguments stay
+  /// in registers (compilers.md: Stores and loads of one width).
+  /// @throws precondition_error if the call is refused (`call_guard`, `expect_rank_order`), and as `operation::start`
+  /// and `segmented_operation::finish`
   [[gnu::always_inline]] void run(Op op, Payload payload, tutti::call const& call, memories const& memory,
                                   std::size_t count) {
     call_guard guard(access::state(world_));
     auto const choice = pick(op, payload, count);
     write_call_record(blocking_->call_record(), call, op, count, choice);
-    expect_order(choice.topology, blocking_->call_record());
+    expect_rank_order(choice.topology, blocking_->call_record());
     blocking_->start(choice, op, payload, memory, count);
     blocking_->finish(deadline_);
     guard.end();
   }
 
+  /// Starts an operation that later calls advance.
+  /// @throws precondition_error if the call is refused, and as `operation::start`. Later errors are the operation's
   [[nodiscard]] operation_handle launch(Op op, Payload payload, tutti::call const& call, memories const& memory,
                                         std::size_t count) {
     call_guard guard(access::state(world_));
@@ -115,7 +120,7 @@ class launcher {
     next.set_limit(deadline_);
     try {
       write_call_record(next.call_record(), call, op, count, choice);
-      expect_order(choice.topology, next.call_record());
+      expect_rank_order(choice.topology, next.call_record());
       next.start(choice, op, payload, memory, count);
     } catch (...) {
       next.retire();
@@ -129,6 +134,7 @@ class launcher {
   }
 
   /// Enqueues an operation in a device's stream, after all earlier work there. `memory` is the device's.
+  /// @throws precondition_error if the call is refused, and as `enqueue` of the device's launcher
   template <class Stream>
   void launch_in_stream(Op op, Payload payload, tutti::call const& call, memories const& memory, std::size_t count,
                         Stream const& stream) {
@@ -136,7 +142,7 @@ class launcher {
     tutti::call record;
     schedule_choice<schedule> const choice{topology_, 0};
     write_call_record(record, call, op, count, choice);
-    expect_order(choice.topology, record);
+    expect_rank_order(choice.topology, record);
     on_device_.enqueue(world_, op, payload, record, memory, count, deadline_, stream);
     guard.end();
   }
@@ -148,7 +154,7 @@ class launcher {
       .may_aggregate = uses_aggregators<transport_type, Op, Payload, Topology>};
   static constexpr bool has_fixed_settings = !picks && has_settings<topology_type>;
 
-  /// Chooses schedule and segment size for this operation.
+  /// Chooses schedule and segment size for this operation. @throws exceptions of the topology
   [[nodiscard]] schedule_choice<schedule> pick(Op const& op, Payload const& payload, std::size_t count) const {
     if constexpr (picks) {
       auto choice = topology_.choose(op, count * payload.size_of(memory::output), needs);
@@ -200,10 +206,10 @@ class launcher {
 
   /// Checks that the schedule, known only now if chosen at run time, combines in the order that the reduction needs.
   /// @throws precondition_error
-  void expect_order([[maybe_unused]] schedule const& topology, [[maybe_unused]] call const& record) const {
-    if constexpr (Payload::in_rank_order && !schedule::keeps_order) {
-      if (!combines_in_order<Op>(topology, world_.size())) [[unlikely]] {
-        refuse_order(describe(record));
+  void expect_rank_order([[maybe_unused]] schedule const& topology, [[maybe_unused]] call const& record) const {
+    if constexpr (Payload::in_rank_order && !schedule::keeps_rank_order) {
+      if (!combines_in_rank_order<Op>(topology, world_.size())) [[unlikely]] {
+        refuse_rank_order(describe(record));
       }
     }
   }

@@ -13,7 +13,7 @@ namespace tutti::inline v0_1_0::detail::inline engine {
 template <tutti::topology Inner>
 struct lift_first {
   static constexpr std::string_view name = Inner::name;
-  static constexpr bool keeps_order = Inner::keeps_order;
+  static constexpr bool keeps_rank_order = Inner::keeps_rank_order;
   static constexpr bool sends_raw_contributions = false;
 
   /// False for operations that only move elements: nothing is lifted.
@@ -54,10 +54,10 @@ struct lift_first {
       return {.send = {no_rank, memory::input, full_range}, .receive = {no_rank, memory::work, full_range}};
     }
     step s = inner.at(op, n, me, me < n ? i - 1 : i);
-    s.arrives = lifted_memory(s.arrives);
-    if (me < n) {  // an aggregator's input is the identity, never lifted
+    s.sender_memory = lifted_memory(s.sender_memory);
+    if (me < n) {  // the identity, which an aggregator's input holds, is an accumulator already
       s.send.memory = lifted_memory(s.send.memory);
-      s.local = lifted_memory(s.local);
+      s.local_memory = lifted_memory(s.local_memory);
     }
     return s;
   }

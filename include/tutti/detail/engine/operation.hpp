@@ -53,9 +53,10 @@ class operation : private operation_arguments<Topology, Op, Payload>,
         base(world, arguments_type::template schedule<extent_type>(), payload(arguments_type::elements_, world.size()),
              pool) {}
 
-  /// Takes the operation's place in the order of the communicator. An empty `memory.work` is allocated if the schedule
-  /// uses it.
-  /// @throws std::bad_alloc, precondition_error; the operation has no place then, and the epoch has failed
+  /// Takes the operation's numbers, by which all ranks order the operations of the communicator. An empty `memory.work`
+  /// is allocated if the schedule uses it.
+  /// @throws std::bad_alloc, precondition_error, exceptions of topology and tracer. Unless they come from the tracer,
+  /// the operation has no numbers then, and the epoch has failed
   [[gnu::always_inline]] void start(schedule_choice<Topology> const& choice, Op op, Payload const& elements,
                                     memories const& memory, std::size_t count) {
     arguments_type& arguments = *this;
@@ -84,10 +85,11 @@ class operation : private operation_arguments<Topology, Op, Payload>,
       this->withdraw();
       throw;
     }
-    this->take_place();
+    this->take_numbers();
   }
 
  private:
+  /// @throws the exceptions of the topology
   [[gnu::always_inline]] void read_schedule(bool is_constant) {
     arguments_type const& arguments = *this;
     extent_type const extent = this->world().extent();

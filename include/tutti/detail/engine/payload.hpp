@@ -37,7 +37,7 @@ struct combining {
   static constexpr bool in_rank_order = !R::commutative;
   /// The operation requested of an in-network aggregator.
   static constexpr network_operation in_network = network_operation_of<R>;
-  /// True if contributions must be lifted before an in-network aggregator receives them.
+  /// True if ranks must lift their contributions before an in-network aggregator receives them (`lift_first`).
   static constexpr bool lifts_for_aggregators = lifts<R>;
   /// True if `work` may be the user's own output.
   static constexpr bool work_fits_output = accumulates_in_elements<R>;
@@ -71,15 +71,15 @@ struct combining {
   void fold(step const& st, std::byte const* local, std::byte const* arriving, std::byte* result, std::size_t n,
             rank_type ranks) const {
     tutti::detail::fold(reduction,
-                        fold_kind{.local_is_element = st.local == memory::input,
-                                  .arriving_is_element = st.arrives == memory::input,
+                        fold_kind{.local_is_element = st.local_memory == memory::input,
+                                  .arriving_is_element = st.sender_memory == memory::input,
                                   .arriving_on_left = st.action == action::fold_left,
                                   .finishes = st.receive.memory == memory::output},
                         local, arriving, result, n, ranks);
   }
 
-  /// Runs a local step: lifts contributions, and finishes elements that reach the output.
-  void local(step const& st, std::byte const* source, std::byte* destination, std::size_t n, rank_type ranks) const {
+  /// Moves elements in a local step: lifts contributions, and finishes elements that reach the output.
+  void convert(step const& st, std::byte const* source, std::byte* destination, std::size_t n, rank_type ranks) const {
     if (st.receive.memory == memory::output && st.send.memory != memory::output) {
       tutti::detail::finish(reduction, st.send.memory == memory::input, source, destination, n, ranks);
       return;
@@ -116,7 +116,7 @@ class payload {
   template <tutti::reduction R>
   payload(combining<R> const& policy, rank_type ranks) noexcept
       : fold_(&code_of<R>::fold),
-        local_(&code_of<R>::local),
+        convert_(&code_of<R>::convert),
         policy_(&policy),
         bytes_{policy.size_of(memory::input), policy.size_of(memory::work), policy.size_of(memory::output)},
         ranks_(ranks),
@@ -128,7 +128,7 @@ class payload {
       : fold_([](payload const&, step const&, std::byte const*, std::byte const*, std::byte*, std::size_t) {
           refuse_step("combines, and its operation only moves elements");
         }),
-        local_([](payload const& self, step const&, std::byte const* source, std::byte* destination, std::size_t n) {
+        convert_([](payload const& self, step const&, std::byte const* source, std::byte* destination, std::size_t n) {
           if (source != destination) {
             std::memcpy(destination, source, n * self.bytes_[0]);
           }
@@ -174,8 +174,9 @@ class payload {
       copy_in_pieces(source, destination, bytes);
     }
   }
-  void local(step const& st, std::byte const* source, std::byte* destination, std::size_t n) const {
-    local_(*this, st, source, destination, n);
+  /// Moves `n` elements in a local step, as `combining::convert`.
+  void convert(step const& st, std::byte const* source, std::byte* destination, std::size_t n) const {
+    convert_(*this, st, source, destination, n);
   }
 
  private:
@@ -184,7 +185,7 @@ class payload {
 
   void (*fold_)(payload const& self, step const&, std::byte const* local, std::byte const* arriving, std::byte* result,
                 std::size_t n);
-  void (*local_)(payload const& self, step const&, std::byte const* source, std::byte* destination, std::size_t n);
+  void (*convert_)(payload const& self, step const&, std::byte const* source, std::byte* destination, std::size_t n);
   void const* policy_ = nullptr;
   std::size_t bytes_[3] = {};  ///< element size in each memory
   rank_type ranks_;
@@ -200,7 +201,7 @@ template <class R>
 struct payload::code_of {
   static void fold(payload const& self, step const&, std::byte const* local, std::byte const* arriving,
                    std::byte* result, std::size_t n);
-  static void local(payload const& self, step const&, std::byte const* source, std::byte* destination, std::size_t n);
+  static void convert(payload const& self, step const&, std::byte const* source, std::byte* destination, std::size_t n);
 };
 
 template <class R>
@@ -209,9 +210,9 @@ void payload::code_of<R>::fold(payload const& self, step const& st, std::byte co
   static_cast<combining<R> const*>(self.policy_)->fold(st, local, arriving, result, n, self.ranks_);
 }
 template <class R>
-void payload::code_of<R>::local(payload const& self, step const& st, std::byte const* source, std::byte* destination,
-                                std::size_t n) {
-  static_cast<combining<R> const*>(self.policy_)->local(st, source, destination, n, self.ranks_);
+void payload::code_of<R>::convert(payload const& self, step const& st, std::byte const* source, std::byte* destination,
+                                  std::size_t n) {
+  static_cast<combining<R> const*>(self.policy_)->convert(st, source, destination, n, self.ranks_);
 }
 
 }  // namespace tutti::detail::engine

@@ -21,7 +21,7 @@ namespace tutti::inline v0_1_0::detail::inline engine {
 
 /// Refuses a reduction that does not commute on a schedule that does not combine in rank order.
 /// @throws precondition_error
-[[noreturn]] TUTTI_DECL void refuse_order(std::string_view call_text);
+[[noreturn]] TUTTI_DECL void refuse_rank_order(std::string_view call_text);
 
 /// Refuse an invalid root or peer, or a vector of wrong length: `argument` is as "scatter: the output", and `advice`
 /// begins with a semicolon.

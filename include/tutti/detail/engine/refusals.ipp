@@ -29,11 +29,11 @@ TUTTI_DECL void refuse_ranks(std::string_view reduction, rank_type limit, rank_t
                                            " contributions, and there are ", ranks, " ranks; use it on fewer ranks"});
 }
 
-TUTTI_DECL void refuse_order(std::string_view call_text) {
+TUTTI_DECL void refuse_rank_order(std::string_view call_text) {
   refuse(std::source_location::current(),
          {call_text,
           ": the reduction does not commute, but this schedule does not combine in rank order; take a topology that "
-          "offers the operation itself and keeps order, such as star"});
+          "offers the operation itself and keeps rank order, such as star"});
 }
 
 TUTTI_DECL void refuse_root(std::string_view operation, rank_type root, rank_type ranks) {

@@ -38,7 +38,7 @@ class result_at_peer {
         return false;
       }
       const std::size_t piece = size < piece_bytes ? piece_bytes - piece_bytes % size : size;
-      const std::size_t local_size = context.payload.size_of(current.local);  // may differ from `size`
+      const std::size_t local_size = context.payload.size_of(current.local_memory);  // may differ from `size`
       for (std::size_t offset = 0; offset < part.bytes; offset += piece) {
         const std::size_t n = part.bytes - offset < piece ? part.bytes - offset : piece;
         context.payload.fold(current, local + offset / size * local_size, part.data + offset, peer_result + offset,

@@ -49,6 +49,8 @@ class segment_runner {
  public:
   using context_type = run_context<Communicator>;
 
+  /// Begins a segment with the first step of its schedule.
+  /// @throws the exceptions of transport and topology; precondition_error if the step leaves wrong values in a memory
   [[gnu::always_inline]] void start(context_type& context, slice segment_slice, flow s) {
     slice_ = segment_slice;
     flow_ = s;
@@ -61,7 +63,8 @@ class segment_runner {
   }
 
   /// Returns true when the segment is complete and its memory is the user's again.
-  /// @throws error on a mismatched call, or a peer that violates the protocol
+  /// @throws error on a mismatched call, or a peer that violates the protocol; precondition_error if a step leaves
+  /// wrong values in a memory; exceptions of transport, topology, reduction and tracer
   [[gnu::always_inline]] bool advance(context_type& context) {
     while (step_index_ != step_count_) {
       if (step_->sends() || step_->receives()) {
@@ -74,7 +77,7 @@ class segment_runner {
         if (!is_sent_ || !is_received_) {
           return false;
         }
-      } else if (!local(context)) {
+      } else if (!run_local_step(context)) {
         return false;
       }
       ++step_index_;
@@ -103,11 +106,11 @@ class segment_runner {
   }
 
  private:
-  /// Progress of one end of a step: blocks finished, and bytes of the current run.
+  /// Progress of one end of a step: blocks finished, and bytes of the current interval.
   struct progress {
     std::uint32_t blocks = 0;
-    std::size_t bytes = 0;   ///< sent or received of the current run
-    std::size_t total = 0;   ///< bytes of the step sent so far, over all runs
+    std::size_t bytes = 0;   ///< sent or received of the current interval
+    std::size_t total = 0;   ///< bytes of the step sent so far, over all intervals
     bool is_traced = false;  ///< the send has been traced
   };
 
@@ -143,7 +146,7 @@ class segment_runner {
         context.transport.join_aggregation(
             flow_, {.aggregator = aggregator++,
                     .workers = summary.workers,
-                    .worker = share.place,
+                    .worker = share.worker_index,
                     .operation = context.payload.in_network(),
                     .bytes = slice_.elements_in(summary.blocks) * context.payload.size_of(summary.source_memory),
                     .combine = &payload::combine,
@@ -178,9 +181,9 @@ class segment_runner {
     std::size_t const size = context.payload.size_of(end.memory);
     std::size_t const granule = context.payload.granule(size);
     for (;;) {
-      auto const run = slice_.run_at(end.blocks, sent_part_.blocks);
-      std::size_t const bytes = run.count * size;
-      std::byte const* source = bytes == 0 ? nullptr : context.memories.read(end.memory, run.begin, size);
+      auto const interval = slice_.interval_at(end.blocks, sent_part_.blocks);
+      std::size_t const bytes = interval.count * size;
+      std::byte const* source = bytes == 0 ? nullptr : context.memories.read(end.memory, interval.begin, size);
       if (readers_.full() && !readers_.reap(context.transport, flow_)) {
         return;
       }
@@ -195,7 +198,7 @@ class segment_runner {
       }
       const time_point begin_time = context.traced_now();
       tutti::send_result const result =
-          offer(context, run, {source + sent_part_.bytes, bytes - sent_part_.bytes}, granule);
+          offer(context, interval, {source + sent_part_.bytes, bytes - sent_part_.bytes}, granule);
       if (result.is_accepted) {
         if (listens(context.trace) && !sent_part_.is_traced) {
           sent_part_.is_traced = true;
@@ -208,7 +211,7 @@ class segment_runner {
         sent_part_.bytes += result.bytes;
         sent_part_.total += result.bytes;
         if (sent_part_.bytes == bytes) {
-          sent_part_.blocks += run.blocks;
+          sent_part_.blocks += interval.blocks;
           sent_part_.bytes = 0;
           if (sent_part_.blocks >= end.blocks.count) {
             is_sent_ = true;
@@ -226,19 +229,19 @@ class segment_runner {
     }
   }
 
-  /// Sends the rest of a run: plainly, lent to the peer, or given back to it.
-  [[gnu::always_inline]] tutti::send_result offer(context_type& context, slice::run const& run,
+  /// Sends the rest of an interval: plainly, lent to the peer, or given back to it.
+  [[gnu::always_inline]] tutti::send_result offer(context_type& context, slice::interval const& interval,
                                                   std::span<std::byte const> bytes, std::size_t granule) {
     endpoint const& end = step_->send;
     if constexpr (lends<transport_type>) {
-      bool const whole = sent_part_.total == 0 && run.blocks >= end.blocks.count && !bytes.empty();
+      bool const whole = sent_part_.total == 0 && interval.blocks >= end.blocks.count && !bytes.empty();
       if (whole && step_->loan == loan::give_back) {
         return context.transport.give_back(end.peer, flow_, at_peer_.take(bytes), granule);
       }
       std::size_t const size = context.payload.size_of(memory::output);
       if (whole && step_->loan == loan::lend && size == context.payload.size_of(end.memory)) {
         return context.transport.lend(end.peer, flow_, bytes, granule,
-                                      context.memories.write(memory::output, run.begin, size));
+                                      context.memories.write(memory::output, interval.begin, size));
       }
     }
     return context.transport.send(end.peer, flow_, bytes, granule);
@@ -253,15 +256,16 @@ class segment_runner {
       }
       writable_ = true;
     }
-    const std::size_t size = context.payload.size_of(step_->arrives);
+    const std::size_t size = context.payload.size_of(step_->sender_memory);
     const std::size_t granule = context.payload.granule(size);
     for (;;) {
-      auto const run = slice_.run_at(end.blocks, received_part_.blocks);
-      const std::size_t bytes = run.count * size;
+      auto const interval = slice_.interval_at(end.blocks, received_part_.blocks);
+      const std::size_t bytes = interval.count * size;
       bool const copies = step_->action == action::copy;
-      std::byte* const place =
-          copies && bytes != 0 ? context.memories.write(end.memory, run.begin, size) + received_part_.bytes : nullptr;
-      const chunk part = context.transport.view(end.peer, flow_, {bytes - received_part_.bytes, granule, place});
+      std::byte* const destination =
+          copies && bytes != 0 ? context.memories.write(end.memory, interval.begin, size) + received_part_.bytes
+                               : nullptr;
+      const chunk part = context.transport.view(end.peer, flow_, {bytes - received_part_.bytes, granule, destination});
       if (!part) {
         return;
       }
@@ -271,12 +275,12 @@ class segment_runner {
       }
       context.note(event_kind::receive, context.traced_now(), flow_, step_index_, end.peer, part.bytes);
       if (part.bytes != 0) {
-        use(context, run, part, size);
+        use(context, interval, part, size);
       }
       context.transport.release(end.peer, flow_);
       received_part_.bytes += part.bytes;
       if (received_part_.bytes == bytes) {
-        received_part_.blocks += run.blocks;
+        received_part_.blocks += interval.blocks;
         received_part_.bytes = 0;
         if (received_part_.blocks >= end.blocks.count) {
           is_received_ = true;
@@ -286,21 +290,23 @@ class segment_runner {
     }
   }
 
-  /// Combines or stores a chunk of a run of elements.
-  [[gnu::always_inline]] void use(context_type& context, slice::run const& run, chunk part, std::size_t size) {
+  /// Combines or stores a chunk of an interval of elements.
+  [[gnu::always_inline]] void use(context_type& context, slice::interval const& interval, chunk part,
+                                  std::size_t size) {
     const memory result_memory = step_->receive.memory;
     if (step_->action == action::copy) {
-      std::byte* const result = context.memories.write(result_memory, run.begin, size) + received_part_.bytes;
+      std::byte* const result = context.memories.write(result_memory, interval.begin, size) + received_part_.bytes;
       if (part.data != result) {
         context.compute(part.bytes, [&] { context.payload.copy(part.data, result, part.bytes); });
       }
       return;
     }
-    bool const whole = part.bytes == run.count * size;  // usual case: no divisions
-    const std::size_t first = whole ? run.begin : run.begin + received_part_.bytes / size;
-    const std::size_t count = whole ? run.count : part.bytes / size;
+    bool const whole = part.bytes == interval.count * size;  // usual case: no divisions
+    const std::size_t first = whole ? interval.begin : interval.begin + received_part_.bytes / size;
+    const std::size_t count = whole ? interval.count : part.bytes / size;
     std::byte* const result = context.memories.write(result_memory, first, context.payload.size_of(result_memory));
-    std::byte const* const local = context.memories.read(step_->local, first, context.payload.size_of(step_->local));
+    std::byte const* const local =
+        context.memories.read(step_->local_memory, first, context.payload.size_of(step_->local_memory));
     context.compute(part.bytes, [&] {
       if (!fold_at_peer(context, local, part, result, size)) {
         context.payload.fold(*step_, local, part.data, result, count);
@@ -313,21 +319,21 @@ class segment_runner {
     return at_peer_.make(context, *step_, step_index_, step_count_, flow_, local, part, result, size);
   }
 
-  /// Runs a step without a peer.
-  bool local(context_type& context) {
+  /// Runs a step without a peer; returns false while a reader needs the blocks that it writes.
+  bool run_local_step(context_type& context) {
     if (!may_write(context, step_->receive)) {
       return false;
     }
     const std::size_t source_size = context.payload.size_of(step_->send.memory);
     const std::size_t destination_size = context.payload.size_of(step_->receive.memory);
     for (std::uint32_t block_index = 0; block_index < step_->send.blocks.count;) {
-      auto const source = slice_.run_at(step_->send.blocks, block_index);
-      auto const destination = slice_.run_at(step_->receive.blocks, block_index);
+      auto const source = slice_.interval_at(step_->send.blocks, block_index);
+      auto const destination = slice_.interval_at(step_->receive.blocks, block_index);
       if (source.count != 0) {
         context.compute(source.count * source_size, [&] {
-          context.payload.local(*step_, context.memories.read(step_->send.memory, source.begin, source_size),
-                                context.memories.write(step_->receive.memory, destination.begin, destination_size),
-                                source.count);
+          context.payload.convert(*step_, context.memories.read(step_->send.memory, source.begin, source_size),
+                                  context.memories.write(step_->receive.memory, destination.begin, destination_size),
+                                  source.count);
         });
       }
       block_index += source.blocks;
@@ -359,12 +365,13 @@ class segment_runner {
     snapshot_.reserve(context.transport, bytes);
     std::size_t offset = 0;
     for (std::uint32_t block_index = 0; block_index < end.blocks.count;) {
-      auto const run = slice_.run_at(end.blocks, block_index);
-      if (run.count != 0) {
-        std::memcpy(snapshot_.get() + offset, context.memories.read(end.memory, run.begin, size), run.count * size);
+      auto const interval = slice_.interval_at(end.blocks, block_index);
+      if (interval.count != 0) {
+        std::memcpy(snapshot_.get() + offset, context.memories.read(end.memory, interval.begin, size),
+                    interval.count * size);
       }
-      offset += run.count * size;
-      block_index += run.blocks;
+      offset += interval.count * size;
+      block_index += interval.blocks;
     }
     snapshot_taken_ = true;
     return true;

@@ -35,7 +35,7 @@ class segmented_operation : public untyped_operation {
   /// Adds the operation to the started ones, which every call on the communicator advances.
   void enlist() noexcept {
     note_lanes();
-    rank_.operations.push_back(*this);
+    state_.operations.push_back(*this);
   }
 
  protected:
@@ -43,14 +43,15 @@ class segmented_operation : public untyped_operation {
                                  operation_pool* pool);
   TUTTI_COLD ~segmented_operation();
 
-  /// Takes the operation's place in the order of the communicator. @pre its segments are prepared
-  [[gnu::always_inline]] void take_place() {
+  /// Takes the operation's numbers, by which all ranks order the operations of the communicator. @throws exceptions of
+  /// the tracer. @pre its segments are prepared
+  [[gnu::always_inline]] void take_numbers() {
     open();
-    segments_.take_place();
+    segments_.take_numbers();
     if constexpr (Transfers) {
       queue_ = segments_.queue();
     }
-    recorded_at_ = rank_.recent.start(call_, number_);
+    recorded_at_ = state_.recent.start(call_, number_);
     segments_.note_start();
   }
 
@@ -61,7 +62,7 @@ class segmented_operation : public untyped_operation {
   }
 
   /// Advances the operation, and ends it if it is complete or has failed. Returns true if it has ended.
-  bool move_on();
+  bool advance_and_end();
   /// Advances the segments; returns true when all are complete. @throws exceptions of transport and reduction
   bool advance_segments();
   void note_lanes() noexcept {
@@ -70,12 +71,12 @@ class segmented_operation : public untyped_operation {
     }
   }
 
-  /// Waits for the rest after a first attempt. @throws as finish
-  void wait_for_the_rest(duration limit);
-  /// Completes the operation unless the wait ended otherwise. @throws error
-  [[gnu::always_inline]] void conclude(wait_outcome outcome) {
+  /// Waits until the operation ends, after a first attempt to advance it. @throws as finish
+  void wait_for_rest(duration limit);
+  /// Completes the operation if all segments have ended well. @throws error if not; the operation has ended then
+  [[gnu::always_inline]] void complete_or_throw(wait_outcome outcome) {
     if (outcome != wait_outcome::complete || has_unsafe_results()) [[unlikely]] {
-      throw_explained();
+      throw_fault();
     }
     complete();
   }
@@ -87,8 +88,9 @@ class segmented_operation : public untyped_operation {
     }
     return false;
   }
+  /// Reports success to flight recorder and trace. Ends nothing by itself: a blocking call returns next.
   void complete() {
-    rank_.recent.finish(recorded_at_, recorder::state::completed);
+    state_.recent.finish(recorded_at_, recorder::state::completed);
     tutti::record(trace_,
                   [&] { return event{event_kind::complete, transport_.now(), number_, {}, 0, no_rank, 0, {}}; });
   }
@@ -102,7 +104,7 @@ class segmented_operation : public untyped_operation {
 
  private:
   static constexpr functions table{
-      .advance = [](untyped_operation& operation) { return self(operation).move_on(); },
+      .advance = [](untyped_operation& operation) { return self(operation).advance_and_end(); },
       .advance_segments = [](untyped_operation& operation) { return self(operation).advance_segments(); },
       .progress = [](untyped_operation const& operation) noexcept { return self(operation).segments_.progress(); },
       .detect_mismatch = [](untyped_operation& operation) { self(operation).segments_.detect_mismatch(); },
@@ -137,30 +139,30 @@ template <class Communicator, bool Transfers>
 void segmented_operation<Communicator, Transfers>::finish(duration limit) {
   bool is_complete = false;
   try {
-    step_mark const mark(rank_);
+    advance_mark const mark(state_);
     is_complete = segments_.advance();
   } catch (...) {
     if (is_forced_unwind()) {
-      abandon_given_up();
+      end_cancelled();
       throw;
     }
-    throw_current();
+    throw_exception();
   }
   if (is_complete) {
-    conclude(wait_outcome::complete);
+    complete_or_throw(wait_outcome::complete);
   } else {
-    wait_for_the_rest(limit);
+    wait_for_rest(limit);
   }
 }
 
 template <class Communicator, bool Transfers>
-void segmented_operation<Communicator, Transfers>::wait_for_the_rest(duration limit) {
-  conclude(wait_for_segments(limit));
+void segmented_operation<Communicator, Transfers>::wait_for_rest(duration limit) {
+  complete_or_throw(wait_for_segments(limit));
 }
 
 template <class Communicator, bool Transfers>
 bool segmented_operation<Communicator, Transfers>::advance_segments() {
-  step_mark const mark(rank_);
+  advance_mark const mark(state_);
   bool const is_complete = segments_.advance();
   if (is_listed_) {
     note_lanes();
@@ -169,26 +171,26 @@ bool segmented_operation<Communicator, Transfers>::advance_segments() {
 }
 
 template <class Communicator, bool Transfers>
-bool segmented_operation<Communicator, Transfers>::move_on() {
-  if (has_ended_ || rank_.in_step) {
+bool segmented_operation<Communicator, Transfers>::advance_and_end() {
+  if (has_ended_ || state_.is_advancing) {
     return has_ended_;
   }
   try {
     bool const is_complete = !is_given_up_ && advance_segments();
     if (is_given_up_) [[unlikely]] {
-      abandon_given_up();
+      end_cancelled();
     } else if (is_complete && !has_unsafe_results()) {
       complete();
       has_ended_ = true;
     } else if (is_complete || transport_.fault()) {
-      abandon_by_fault();
+      end_with_fault();
     }
   } catch (...) {
     if (is_forced_unwind()) {
-      abandon_given_up();
+      end_cancelled();
       throw;
     }
-    abandon_by_exception();
+    end_with_exception();
   }
   return has_ended_;
 }

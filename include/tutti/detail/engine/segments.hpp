@@ -42,7 +42,7 @@ class segments {
   using gate = typename gate_of<typename Communicator::transport_type>::type;
 
   /// @param call the call that this operation announces to its peers
-  /// @param number identity of the operation, valid from `take_place` on
+  /// @param number identity of the operation, valid from `take_numbers` on
   segments(Communicator& world, tutti::call const& call, operation_number& number, schedule_view const& schedule,
            payload const& elements)
       : flows_(access::state(world).flows),
@@ -59,7 +59,8 @@ class segments {
     context_.payload.set_element_bytes(bytes);
   }
 
-  /// Sets the size of the schedule. `is_constant`: every run until the next call of this has the same steps.
+  /// Sets the size of the schedule. `is_constant`: every operation until the next call of this has the same steps.
+  /// @throws the exceptions of the topology
   [[gnu::always_inline]] void set_schedule(std::uint32_t steps, std::uint32_t blocks, bool is_constant) {
     schedule_view& s = context_.schedule;
     s.steps = steps;
@@ -110,8 +111,8 @@ class segments {
     active_ = 0;
   }
 
-  /// Takes the operation's place in the order of the communicator.
-  [[gnu::always_inline]] void take_place() {
+  /// Takes the operation's flow and sequence numbers, which are equal on all ranks.
+  [[gnu::always_inline]] void take_numbers() {
     if constexpr (Transfers) {
       base_ = numbers().reserve(partner());
       context_.number.sequence = base_;
@@ -122,6 +123,7 @@ class segments {
   }
 
   /// Traces the start with the operation's first flow, or with the number of the message among those of its pair.
+  /// @throws the exceptions of the tracer
   void note_start() {
     if (!listens(context_.trace)) {
       return;
@@ -139,7 +141,8 @@ class segments {
   }
 
   /// Begins segments whose lanes are free and advances those under way; returns true when the operation is complete.
-  /// @throws error from the transport
+  /// @throws the exceptions of transport, topology, reduction and tracer; error and precondition_error as
+  /// `segment_runner::advance`
   bool advance();
 
   /// Asks the transport if the awaited ranks are in the same call. @throws error (failure::mismatch)
@@ -224,7 +227,9 @@ class segments {
     }
   }
 
+  /// @throws precondition_error if there would be more segments than a number holds
   [[nodiscard]] TUTTI_COLD std::uint32_t segment_count(std::size_t segment_bytes) const;
+  /// Allocates `work` if the schedule uses it. @throws std::bad_alloc
   TUTTI_COLD void provide_work();
 
   /// The elements of a segment. Built in one expression: copying a slice just written in parts stalls the processor.
@@ -260,7 +265,8 @@ class segments {
       return flows_.may_begin(base_ + begun_count_);
     }
   }
-  [[gnu::always_inline]] void begin() {
+  /// Begins the next segment.
+  [[gnu::always_inline]] void begin_segment() {
     if constexpr (Transfers) {
       active_ = 1;
       runners_[0].start(context_, slice_of(0), transfer());
@@ -277,19 +283,20 @@ class segments {
     }
     ++begun_count_;
   }
-  [[gnu::always_inline]] void end(std::uint32_t slot) {
-    active_ &= ~(1U << slot);
+  /// Ends the segment on this lane, which is complete.
+  [[gnu::always_inline]] void end_segment(std::uint32_t lane) {
+    active_ &= ~(1U << lane);
     ++finished_count_;
     if constexpr (Transfers) {
       numbers().end(partner());
     } else {
       if constexpr (is_gated) {
         if (has_gate()) {
-          gate_state_.gate->has_ended(gate_state_.number[slot]);
+          gate_state_.gate->has_ended(gate_state_.number[lane]);
         }
       }
-      context_.transport.end(runners_[slot].current_flow());
-      flows_.end(slot);
+      context_.transport.end(runners_[lane].current_flow());
+      flows_.end(lane);
     }
   }
 
@@ -301,9 +308,9 @@ class segments {
     }
   }
   /// Selects the memory of the segment on this lane: with a gate, each has its own.
-  [[gnu::always_inline]] void take_memory([[maybe_unused]] std::uint32_t slot) noexcept {
+  [[gnu::always_inline]] void take_memory([[maybe_unused]] std::uint32_t lane) noexcept {
     if constexpr (is_gated) {
-      context_.memories = gate_state_.memory[slot];
+      context_.memories = gate_state_.memory[lane];
     }
   }
 
@@ -347,14 +354,14 @@ template <class Communicator, bool Transfers>
 bool segments<Communicator, Transfers>::advance() {
   for (;;) {
     while (begun_count_ != segments_ && may_begin()) {
-      begin();
+      begin_segment();
     }
     std::uint32_t const previous_count = finished_count_;
     for (std::uint32_t busy = active_; busy != 0; busy &= busy - 1) {
-      auto const slot = static_cast<std::uint32_t>(std::countr_zero(busy));
-      take_memory(slot);
-      if (runners_[slot].advance(context_)) {
-        end(slot);
+      auto const lane = static_cast<std::uint32_t>(std::countr_zero(busy));
+      take_memory(lane);
+      if (runners_[lane].advance(context_)) {
+        end_segment(lane);
       }
     }
     if (finished_count_ == previous_count || begun_count_ == segments_) {  // no lane was freed for another segment
@@ -407,7 +414,7 @@ void segments<Communicator, Transfers>::provide_work() {
     step storage;
     step const& st = context_.step_at(i, storage);
     uses_work = (st.sends() && st.send.memory == memory::work) || st.receive.memory == memory::work ||
-                (st.action != action::copy && st.local == memory::work);
+                (st.action != action::copy && st.local_memory == memory::work);
   }
   if (!uses_work) {
     return;

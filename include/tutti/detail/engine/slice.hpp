@@ -51,13 +51,14 @@ class slice {
   }
 
   /// The longest contiguous part of `range` from its block number `skip` on: first element, and numbers of elements and
-  /// blocks.
-  struct run {
+  /// blocks. The engine sends one message for each.
+  struct interval {
     std::size_t begin;
     std::size_t count;
     std::uint32_t blocks;
   };
-  [[nodiscard, gnu::always_inline]] constexpr run run_at(block_range range, std::uint32_t skip) const noexcept {
+  [[nodiscard, gnu::always_inline]] constexpr interval interval_at(block_range range,
+                                                                   std::uint32_t skip) const noexcept {
     if (blocks_ == 1 && parts_ == 1) {
       return {first_, range.count == 0 ? 0 : count_, 1};
     }
@@ -67,18 +68,18 @@ class slice {
       return {begin(b), size(b), 1};
     }
     const std::uint32_t left = range.count - skip;
-    const std::uint32_t run_blocks = left < blocks_ - b ? left : blocks_ - b;
+    const std::uint32_t interval_blocks = left < blocks_ - b ? left : blocks_ - b;
     const std::size_t offset = block_begin(count_, blocks_, b);
-    return {first_ + offset, block_begin(count_, blocks_, b + run_blocks) - offset, run_blocks};
+    return {first_ + offset, block_begin(count_, blocks_, b + interval_blocks) - offset, interval_blocks};
   }
 
   /// The number of elements in a range of blocks.
   [[nodiscard]] constexpr std::size_t elements_in(block_range range) const noexcept {
     std::size_t count = 0;
     for (std::uint32_t skip = 0; skip < range.count;) {
-      run const r = run_at(range, skip);
-      count += r.count;
-      skip += r.blocks;
+      interval const part = interval_at(range, skip);
+      count += part.count;
+      skip += part.blocks;
     }
     return count;
   }

@@ -8,7 +8,7 @@ namespace tutti::inline v0_1_0::detail::inline topology {
 /// The schedule of send and recv: one message from one rank to another. All other ranks have no steps.
 struct edge {
   static constexpr std::string_view name = "edge";
-  static constexpr bool keeps_order = true;
+  static constexpr bool keeps_rank_order = true;
   static constexpr bool sends_raw_contributions = true;
 
   [[nodiscard]] constexpr std::uint32_t blocks(op::transfer, rank_type) const { return 1; }
@@ -17,10 +17,10 @@ struct edge {
   }
   [[nodiscard]] constexpr step at(op::transfer o, rank_type, rank_type me, std::uint32_t) const {
     if (o.sender == o.receiver) {
-      return keep_own(0);
+      return copy_own_block(0);
     }
     return me == o.sender ? step{.send = {o.receiver, memory::input, {0, 1}}}
-                          : step{.receive = {o.sender, memory::output, {0, 1}}, .arrives = memory::input};
+                          : step{.receive = {o.sender, memory::output, {0, 1}}, .sender_memory = memory::input};
   }
 };
 

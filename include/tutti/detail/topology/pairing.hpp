@@ -45,8 +45,8 @@ class pairing {
 [[nodiscard]] constexpr step take_over(rank_type follower, block_range whole) {
   return {.receive = {follower, memory::work, whole},
           .action = action::fold_right,
-          .local = memory::input,
-          .arrives = memory::input};
+          .local_memory = memory::input,
+          .sender_memory = memory::input};
 }
 
 /// The steps after the exchanges among leaders: the leader sends the whole result, and the follower stores it.
@@ -54,7 +54,7 @@ class pairing {
   return {.send = {follower, memory::output, whole}, .loan = loan::give_back};
 }
 [[nodiscard]] constexpr step take_back(rank_type leader, block_range whole) {
-  return {.receive = {leader, memory::output, whole}, .arrives = memory::output};
+  return {.receive = {leader, memory::output, whole}, .sender_memory = memory::output};
 }
 
 }  // namespace tutti::detail::topology

@@ -20,9 +20,10 @@ concept rooted_tree =
       { t.subtree(me) } -> std::same_as<block_range>;     // the ranks of the subtree
     };
 
-/// A local step that moves one block from one memory to another, by default from `input` to `output`.
-[[nodiscard]] constexpr step keep_own(std::uint32_t block, memory source = memory::input,
-                                      memory target = memory::output) {
+/// A local step that copies a block of this rank from one memory to another, by default from `input` to `output`: lone
+/// ranks finish their contribution with it, and others keep their own block of a gather or scatter.
+[[nodiscard]] constexpr step copy_own_block(std::uint32_t block, memory source = memory::input,
+                                            memory target = memory::output) {
   return {{no_rank, source, {block, 1}}, {no_rank, target, {block, 1}}};
 }
 
@@ -37,7 +38,7 @@ template <rooted_tree Tree>
   constexpr block_range whole{0, 1};
   const std::uint32_t children = tree.children(me);
   if (tree.size() == 1) {
-    return keep_own(0);
+    return copy_own_block(0);
   }
   if (i == children) {
     return {.send = {tree.parent(me), children == 0 ? memory::input : memory::work, whole}};
@@ -46,8 +47,8 @@ template <rooted_tree Tree>
   bool const last = me == tree.root() && i + 1 == children;
   return {.receive = {child, last ? memory::output : memory::work, whole},
           .action = child < me ? action::fold_left : action::fold_right,
-          .local = i == 0 ? memory::input : memory::work,
-          .arrives = tree.children(child) == 0 ? memory::input : memory::work};
+          .local_memory = i == 0 ? memory::input : memory::work,
+          .sender_memory = tree.children(child) == 0 ? memory::input : memory::work};
 }
 
 /// Broadcast: a rank receives from its parent, then sends to its children, in the reverse order of folding because the
@@ -64,7 +65,8 @@ template <rooted_tree Tree>
   bool const root = me == tree.root();
   if (!root && i == 0) {
     const rank_type parent = tree.parent(me);
-    return {.receive = {parent, memory::output, whole}, .arrives = parent == tree.root() ? source : memory::output};
+    return {.receive = {parent, memory::output, whole},
+            .sender_memory = parent == tree.root() ? source : memory::output};
   }
   const rank_type child = tree.child(me, tree.children(me) - 1 - (root ? i : i - 1));
   return {.send = {child, root ? source : memory::output, whole}};
@@ -103,14 +105,14 @@ template <rooted_tree Tree>
     return {.send = {tree.parent(me), memory::input, {me, 1}}};
   }
   if (i == 0) {
-    return keep_own(me, memory::input, collect);
+    return copy_own_block(me, memory::input, collect);
   }
   if (i > children) {
     return {.send = {tree.parent(me), memory::work, tree.subtree(me)}};
   }
   const rank_type child = tree.child(me, i - 1);
   return {.receive = {child, collect, tree.subtree(child)},
-          .arrives = tree.children(child) == 0 ? memory::input : memory::work};
+          .sender_memory = tree.children(child) == 0 ? memory::input : memory::work};
 }
 
 /// Scatter: gather in reverse.
@@ -127,11 +129,11 @@ template <rooted_tree Tree>
   if (!root && i == 0) {
     const rank_type parent = tree.parent(me);
     return {.receive = {parent, children == 0 ? memory::output : memory::work, tree.subtree(me)},
-            .arrives = parent == tree.root() ? memory::input : memory::work};
+            .sender_memory = parent == tree.root() ? memory::input : memory::work};
   }
   const std::uint32_t position = root ? i : i - 1;
   if (position == children) {
-    return keep_own(me, source);
+    return copy_own_block(me, source);
   }
   const rank_type child = tree.child(me, children - 1 - position);
   return {.send = {child, source, tree.subtree(child)}};

@@ -25,7 +25,7 @@ class probe {
   };
 
   static constexpr std::string_view name = "probe";
-  static constexpr bool keeps_order = false;
+  static constexpr bool keeps_rank_order = false;
   static constexpr bool sends_raw_contributions = false;
 
   probe(kind pattern, std::vector<rank_type> const& group, rank_type me, std::uint32_t repeats, action receive_action)
@@ -118,7 +118,7 @@ class probe {
   [[nodiscard]] step gives_back(bool sends, bool receives) const {
     return {.send = {sends ? previous_ : no_rank, memory::output, {1, 1}},
             .receive = {receives ? next_ : no_rank, memory::output, {0, 1}},
-            .arrives = memory::output,
+            .sender_memory = memory::output,
             .loan = loan::give_back};
   }
   [[nodiscard]] step sends_and_receives(bool sends, bool receives, std::uint32_t send_block,

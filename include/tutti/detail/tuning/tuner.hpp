@@ -201,7 +201,7 @@ class tuner {
       return false;
     }
     selection const s(kind, hosts_);
-    return s.serves<Op>() && (!needs.in_rank_order || s.combines_in_order<Op>(profile_.ranks));
+    return s.serves<Op>() && (!needs.in_rank_order || s.combines_in_rank_order<Op>(profile_.ranks));
   }
   [[nodiscard]] static constexpr std::size_t place_of(schedule_requirements needs) noexcept {
     return (needs.in_rank_order ? 2U : 0U) + (needs.may_aggregate ? 1U : 0U);

@@ -15,8 +15,8 @@ struct contents {
   enum class kind : std::uint8_t { empty, element, accumulator, result };
 
   kind type = kind::empty;
-  bool is_ordered = true;  ///< combined in rank order, without gaps: lo, lo + 1, ..., hi - 1
-  bool is_sent = false;    ///< sent to a peer since it was written
+  bool is_in_rank_order = true;  ///< combined in rank order, without gaps: lo, lo + 1, ..., hi - 1
+  bool is_sent = false;          ///< sent to a peer since it was written
   rank_type lo = 0;
   rank_type hi = 0;
   std::uint32_t count = 0;
@@ -49,7 +49,7 @@ struct contents {
     return result;
   }
   return {contents::kind::accumulator,
-          a.is_ordered && b.is_ordered && a.hi == b.lo,
+          a.is_in_rank_order && b.is_in_rank_order && a.hi == b.lo,
           false,
           a.lo < b.lo ? a.lo : b.lo,
           a.hi > b.hi ? a.hi : b.hi,
@@ -103,7 +103,7 @@ template <class Op>
   }
 }
 
-/// The correct contents of block b of the output of rank me: n contributions in order, or the element of one rank.
+/// The correct contents of block b of the output of rank me: n contributions in rank order, or the element of one rank.
 template <class Op>
 [[nodiscard]] constexpr contents correct_result(Op const& op, rank_type n, rank_type me, std::uint32_t b) {
   if constexpr (reduces<Op>) {

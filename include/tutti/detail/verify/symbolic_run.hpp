@@ -271,7 +271,7 @@ class symbolic_run {
                                                         : m.source.blocks == s.receive.blocks;
     if (!matches) {
       fail(result_.ends_match, "receives other blocks than were sent", r);
-    } else if (m.source.memory != s.arrives) {
+    } else if (m.source.memory != s.sender_memory) {
       fail(result_.ends_match, "names another memory than the message is sent from", r);
     }
     note(me.loans.receive(s, m.loan, members_), r);
@@ -291,7 +291,7 @@ class symbolic_run {
     std::uint32_t b = s.receive.blocks.first;
     for (std::uint32_t k = 0; is_good_ && k < s.receive.blocks.count; ++k) {
       if (s.action == action::copy) {
-        store(r, s.receive.memory, b, s.arrives, m.data.at[k]);
+        store(r, s.receive.memory, b, s.sender_memory, m.data.at[k]);
       } else {
         fold(r, s, b, m.data.at[k]);
       }
@@ -310,7 +310,7 @@ class symbolic_run {
         *link = m.next_unread;
         continue;
       }
-      result_.war_free = result_.war_free && !m.source.blocks.overlaps(blocks, blocks_);
+      result_.has_no_write_after_read = result_.has_no_write_after_read && !m.source.blocks.overlaps(blocks, blocks_);
       link = &m.next_unread;
     }
   }
@@ -320,10 +320,10 @@ class symbolic_run {
       fail(result_.exact, "combines what is not to be combined", r);
       return;
     }
-    contents const& local = read(r, s.local, b);
-    result_.raw = result_.raw && s.arrives == memory::input;
+    contents const& local = read(r, s.local_memory, b);
+    result_.raw = result_.raw && s.sender_memory == memory::input;
     contents const& target = cell(r, s.receive.memory, b);
-    if (s.local == memory::input && target.type == kind::accumulator && !target.is_sent) {
+    if (s.local_memory == memory::input && target.type == kind::accumulator && !target.is_sent) {
       fail(result_.exact, "overwrites an accumulator that has not been sent", r);
     }
     store(r, s.receive.memory, b, memory::work,
@@ -375,7 +375,7 @@ class symbolic_run {
       if (actual.type != correct.type || actual.count != correct.count || actual.print != correct.print) {
         fail(result_.exact, "ends without its result", r);
       }
-      result_.keeps_order = result_.keeps_order && actual.is_ordered;
+      result_.keeps_rank_order = result_.keeps_rank_order && actual.is_in_rank_order;
     }
   }
 

@@ -4,7 +4,7 @@
 #include <tutti/extend/expects.hpp>
 #include <tutti/extend/types.hpp>
 #include <tutti/nn/cuda/any_device_sums.hpp>
-#include <tutti/nn/cuda/base/device_message.hpp>
+#include <tutti/nn/cuda/base/device_gradient_buffer.hpp>
 #include <tutti/nn/extend/strategy.hpp>
 
 #include <algorithm>
@@ -43,41 +43,41 @@ class device_synchronous : public strategy {
   void sum(std::span<float> numbers) override { sums_.sum(numbers); }
 
   /// @returns false if the gradient buffer is in another kind of device memory
-  [[nodiscard]] bool begin_on_device(any_device_message const& message) override {
-    auto const* const typed_message = message.template get_if<device_message<Stream>>();
-    if (typed_message == nullptr) {
+  [[nodiscard]] bool begin_on_device(any_device_gradient_buffer const& buffer) override {
+    auto const* const typed_buffer = buffer.template get_if<device_gradient_buffer<Stream>>();
+    if (typed_buffer == nullptr) {
       return false;
     }
-    message_.emplace(*typed_message);
-    pending_count_ = typed_message->numbers().size();
+    buffer_.emplace(*typed_buffer);
+    pending_count_ = typed_buffer->numbers().size();
     return true;
   }
   [[nodiscard]] bool is_on_device() const noexcept override { return true; }
   /// Sums the numbers from `first` on, after the earlier work in the computation's stream, which makes them final.
   void on_enqueue(std::size_t first) override {
     std::size_t const bucket_size =
-        bucket_ == 0 ? message_->numbers().size() : (std::max)(bucket_ / sizeof(float), std::size_t{1});
+        bucket_ == 0 ? buffer_->numbers().size() : (std::max)(bucket_ / sizeof(float), std::size_t{1});
     bool has_followed = false;
     for (std::size_t begin = pending_count_ - (std::min)(pending_count_, bucket_size);
          pending_count_ != 0 && begin >= first; begin = pending_count_ - (std::min)(pending_count_, bucket_size)) {
       if (!has_followed) {
-        message_->follow();
+        buffer_->follow();
         has_followed = true;
       }
-      sums_.enqueue(message_->numbers().subspan(begin, pending_count_ - begin), message_->stream());
+      sums_.enqueue(buffer_->numbers().subspan(begin, pending_count_ - begin), buffer_->stream());
       pending_count_ = begin;
     }
   }
   /// @throws error if a bucket's allreduce has failed; the weights are then unchanged
   metrics_scope step(training_step& step) override {
-    message_->precede();
-    sums_.wait(message_->stream());
+    buffer_->precede();
+    sums_.wait(buffer_->stream());
     step.update();
     return metrics_scope::all_ranks;
   }
 
   /// Refuses a gradient buffer in host memory.
-  void begin(std::span<float> /*message*/) override {
+  void begin(std::span<float> /*buffer*/) override {
     expects(false,
             "device_synchronous: this rank's replica is not on a device of this world; make all replicas on one, or "
             "use synchronous");
@@ -86,7 +86,7 @@ class device_synchronous : public strategy {
  private:
   any_device_sums<Stream>& sums_;
   std::size_t bucket_;
-  std::optional<device_message<Stream>> message_;
+  std::optional<device_gradient_buffer<Stream>> buffer_;
   std::size_t pending_count_ = 0;  // numbers at the front that are in no bucket yet
 };
 

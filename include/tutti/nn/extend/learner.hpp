@@ -17,7 +17,7 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-class any_device_message;  // nn/cuda/base/device_message.hpp
+class any_device_gradient_buffer;  // nn/cuda/base/device_gradient_buffer.hpp
 
 /// The part of a replica that computes: a model with its optimizer, on the host or on a device. It knows batches, but
 /// neither ranks nor the source of the images.
@@ -48,7 +48,7 @@ class learner {
   [[nodiscard]] virtual std::span<float> gradient_buffer() = 0;
   /// The gradient buffer on the device that computes it; null if it is computed in host memory, or must not be summed
   /// elsewhere.
-  [[nodiscard]] virtual any_device_message const* on_device() { return nullptr; }
+  [[nodiscard]] virtual any_device_gradient_buffer const* on_device() { return nullptr; }
   /// The two extra scalars behind the gradients.
   [[nodiscard]] virtual batch_metrics<float> metrics() = 0;
   /// The statistics that layers keep without learning them.
@@ -81,7 +81,7 @@ class learner {
   virtual void multiply(float factor) = 0;
   /// Updates the weights with the gradient buffer in host memory, or with that on the device if it was summed there.
   virtual void update(float rate) = 0;
-  /// The summed score of a batch.
+  /// The summed metrics of a batch.
   [[nodiscard]] virtual batch_metrics<float> test(image_batch const& images) = 0;
 };
 
@@ -99,7 +99,7 @@ class learner_adaptor : public learner {
   /// The weights, for reading.
   [[nodiscard]] std::span<float const> parameters() const override { return std::as_const(*inner_).parameters(); }
   [[nodiscard]] std::span<float> gradient_buffer() override { return inner_->gradient_buffer(); }
-  [[nodiscard]] any_device_message const* on_device() override { return inner_->on_device(); }
+  [[nodiscard]] any_device_gradient_buffer const* on_device() override { return inner_->on_device(); }
   [[nodiscard]] batch_metrics<float> metrics() override { return inner_->metrics(); }
   [[nodiscard]] std::span<float> statistics() override { return inner_->statistics(); }
   [[nodiscard]] std::span<float> optimizer_state() override { return inner_->optimizer_state(); }

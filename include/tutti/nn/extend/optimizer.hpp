@@ -13,8 +13,16 @@ namespace tutti::inline v0_1_0::nn {
 /// alike stay alike, and a replica that receives another one's weights and state continues as that one would.
 /// Allocates nothing.
 ///
-/// To add an optimizer, derive a class, add its name to `optimizer_kind` (base/settings.hpp) and a case to
-/// `make_optimizer`. Replicas on devices have code of their own (cuda/detail/device/learner_state.hpp).
+/// To add an optimizer:
+///   1. derive a class, such as `sgd` (optimizer/sgd.hpp). It keeps its state in one vector, made by the constructor
+///   and
+///      returned by `state`: exactly one number for each parameter, in the order of the parameters, since parameter
+///      servers divide it as they divide the weights, and make an optimizer for each part. All else that `step` uses
+///      follows from the settings;
+///   2. add its name to `optimizer_kind` (base/settings.hpp), and a case to `make_optimizer`;
+///   3. for replicas on devices, treat it as `lars` in cuda/detail/device/learner_state.hpp, which runs on the host, or
+///      add a kernel. Otherwise they run `sgd`.
+/// Nothing else is needed for checkpoints: they save the numbers of `state`, and write them back to a new optimizer.
 template <class T>
 class optimizer {
  public:
@@ -25,7 +33,8 @@ class optimizer {
 
   /// Makes one step with this learning rate: updates the weights and the state.
   virtual void step(std::span<T> weights, std::span<T const> gradients, T rate) = 0;
-  /// The values remembered between steps: zeros at first, and part of a saved training.
+  /// The values remembered between steps, one for each parameter: zeros at first, and part of a saved training, which
+  /// writes to them before the first step.
   [[nodiscard]] virtual std::span<T> state() noexcept = 0;
 
  protected:

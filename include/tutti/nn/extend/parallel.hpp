@@ -30,10 +30,10 @@ struct batch_part {
 /// `scored_samples()`. Either may be empty.
 ///
 /// `gradient` computes the gradients of the mean loss over the batch with respect to the rank's own parameters; then
-/// every rank makes the same step of an optimizer for itself. It returns the score of the samples `scored_samples()`;
-/// every sample of a batch is scored on one rank. `test` only scores.
+/// every rank makes the same step of an optimizer for itself. It returns the metrics of the samples `scored_samples()`;
+/// every sample of a batch is measured on one rank. `test` only measures.
 ///
-/// Laws (test/nn/parallel_*.cpp), for any number of ranks: with the same seed the scores of all steps add up to those
+/// Laws (test/nn/parallel_*.cpp), for any number of ranks: with the same seed the metrics of all steps add up to those
 /// of the undivided model, up to rounding; parameters that several ranks hold stay equal, in bits.
 template <class M>
 concept divided_model = requires(M& m, M const& c, matrix_view<typename M::value_type const> const& images,

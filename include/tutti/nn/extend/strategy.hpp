@@ -12,7 +12,7 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-class any_device_message;  // nn/cuda/base/device_message.hpp
+class any_device_gradient_buffer;  // nn/cuda/base/device_gradient_buffer.hpp
 
 /// The part of a training that exists on one rank only, so that a checkpoint of another rank cannot replace it.
 enum class rank_memory {
@@ -77,18 +77,18 @@ class strategy : public gradient_listener {
   virtual metrics_scope step(training_step& step) = 0;
 
   /// True if the weights of all ranks are the same bits after every step. Then `average_weights` and `restore_weights`
-  /// do nothing, all ranks take part in every step, and the score of each step is that of all ranks.
+  /// do nothing, all ranks take part in every step, and the metrics of each step are those of all ranks.
   [[nodiscard]] virtual bool has_equal_weights() const { return true; }
   /// True if this rank computes a gradient in the next step.
   [[nodiscard]] virtual bool participates() const { return true; }
 
   /// Begins a step, whose gradients will be in this gradient buffer. Later calls of `on_completion` hand over the parts
   /// that are final.
-  virtual void begin(std::span<float> /*message*/) {}
+  virtual void begin(std::span<float> /*gradient_buffer*/) {}
   void on_completion(std::size_t /*first*/) override {}
   /// Begins a step, whose gradients will be in this gradient buffer on a device.
   /// @returns false if the strategy sums in host memory; then `begin` is called instead
-  [[nodiscard]] virtual bool begin_on_device(any_device_message const& /*message*/) { return false; }
+  [[nodiscard]] virtual bool begin_on_device(any_device_gradient_buffer const& /*gradient_buffer*/) { return false; }
 
   /// Weight averaging: replaces the weights, on all ranks, by those of the common model, with the same bits. No step
   /// is made before `restore_weights`. Collective.
@@ -135,7 +135,9 @@ class summing_strategy : public strategy {
   }
 };
 
-/// A strategy that forwards all calls to another one, unless a derived class overrides them. For observing.
+/// A strategy that forwards all calls to another one, unless a derived class overrides them. For observing. If the
+/// inner strategy sums on a device, the host sees no gradient buffer: `begin` and `on_completion` are not called, but
+/// `begin_on_device` and `on_enqueue`.
 class strategy_adaptor : public strategy {
  public:
   /// @pre the inner strategy outlives this
@@ -149,8 +151,13 @@ class strategy_adaptor : public strategy {
   metrics_scope step(training_step& step) override { return inner_.step(step); }
   [[nodiscard]] bool has_equal_weights() const override { return inner_.has_equal_weights(); }
   [[nodiscard]] bool participates() const override { return inner_.participates(); }
-  void begin(std::span<float> message) override { inner_.begin(message); }
+  void begin(std::span<float> gradient_buffer) override { inner_.begin(gradient_buffer); }
   void on_completion(std::size_t first) override { inner_.on_completion(first); }
+  [[nodiscard]] bool begin_on_device(any_device_gradient_buffer const& gradient_buffer) override {
+    return inner_.begin_on_device(gradient_buffer);
+  }
+  [[nodiscard]] bool is_on_device() const noexcept override { return inner_.is_on_device(); }
+  void on_enqueue(std::size_t first) override { inner_.on_enqueue(first); }
   void average_weights(std::span<float> weights) override { inner_.average_weights(weights); }
   void restore_weights(std::span<float> weights) override { inner_.restore_weights(weights); }
   [[nodiscard]] float momentum() const override { return inner_.momentum(); }

@@ -22,7 +22,7 @@ namespace tutti::inline v0_1_0::nn {
 
 /// A pipeline made of any list of layers: every rank is a stage with some of the layers. A batch passes through it in
 /// micro-batches, values from rank to rank forward, their derivatives backward. The first rank reads the images, the
-/// last one scores.
+/// last one computes the metrics.
 ///
 /// A stage requests its inputs one micro-batch ahead, and its results travel while it works on the next one, as far
 /// as the transport progresses without its ranks; backward makes progress between layers.
@@ -61,7 +61,7 @@ class pipeline {
   [[nodiscard]] batch_part images() const {
     return {{0, is_first() ? batch_ : 0}, {0, is_first() ? stage_.inputs() : 0}};
   }
-  /// The samples that this rank scores.
+  /// The samples whose metrics this rank computes.
   [[nodiscard]] range scored_samples() const { return {0, is_last() ? batch_ : 0}; }
 
   /// The parameters of this stage.
@@ -72,7 +72,7 @@ class pipeline {
   /// Draws the initial parameters. Equal seeds give equal parameters.
   void initialise(std::uint64_t seed) { stage_.initialise(seed); }
 
-  /// Computes the gradients of the mean loss over the batch, and returns the score. Collective.
+  /// Computes the gradients of the mean loss over the batch, and returns the batch metrics. Collective.
   batch_metrics<T> gradient(matrix_view<T const> const& images, std::span<std::uint8_t const> labels) {
     return run({.training = true}, images, labels);
   }

@@ -26,7 +26,7 @@ namespace tutti::inline v0_1_0::nn {
 /// only with two neighbours:
 ///
 ///     convolutions   halos of one row with the ranks above and below
-///     dense layer    its inputs are the bands: row_parallel_dense; each rank scores its own samples
+///     dense layer    its inputs are the bands: row_parallel_dense; each rank computes the metrics of its own samples
 ///     gradients      of the convolutions, which all ranks hold, by one allreduce
 ///
 /// Cost per step: six halos of one row of pixels or channels for every neighbour and sample, a reduce_scatter and an
@@ -93,7 +93,7 @@ class spatial_cnn {
   [[nodiscard]] batch_part images() const {
     return {{0, batch_}, {rows_.first * image_.columns, rows_.count * image_.columns}};
   }
-  /// The samples that this rank scores.
+  /// The samples whose metrics this rank computes.
   [[nodiscard]] range scored_samples() const { return {rank_ * samples_per_rank_, samples_per_rank_}; }
 
   /// The parameters of this rank.
@@ -111,7 +111,7 @@ class spatial_cnn {
     dense_.initialise(dense_random);
   }
 
-  /// Computes the gradients of the mean loss over the batch, and returns the score. Collective.
+  /// Computes the gradients of the mean loss over the batch, and returns the batch metrics. Collective.
   batch_metrics<T> gradient(matrix_view<T const> const& images, std::span<std::uint8_t const> labels) {
     batch_context<T> const context{.training = true};
     forward(context, images);
@@ -163,7 +163,7 @@ class spatial_cnn {
 
   rank_type rank_;
   std::size_t batch_;
-  std::size_t samples_per_rank_;  // samples that a rank scores
+  std::size_t samples_per_rank_;  // samples whose metrics a rank computes
   exchange exchange_;
   allreduce<Communicator, Topology, tutti::sum<T>> add_up_;
   image_shape image_;

@@ -132,7 +132,7 @@ class tensor_parallel_mlp {
   [[nodiscard]] batch_part images() const {
     return {scored_samples(), {0, pairs_.empty() ? last_->inputs() : pairs_.front().inputs()}};
   }
-  /// The samples that this rank scores.
+  /// The samples whose metrics this rank computes.
   [[nodiscard]] range scored_samples() const { return {ranks_.rank() * samples(), samples()}; }
 
   /// The parameters of this rank.
@@ -146,7 +146,7 @@ class tensor_parallel_mlp {
     for_each_pair([&](auto& pair) { pair.initialise(seed, std::exchange(place, place + 2)); });
   }
 
-  /// Computes the gradients of the mean loss over the batch, and returns the score. Collective.
+  /// Computes the gradients of the mean loss over the batch, and returns the batch metrics. Collective.
   batch_metrics<T> gradient(matrix_view<T const> const& images, std::span<std::uint8_t const> labels) {
     batch_context<T> const context{.training = true};
     forward(context, images);

@@ -13,7 +13,7 @@
 namespace tutti::inline v0_1_0::nn {
 
 /// A strategy that also records this rank's computing with the communicator's tracer. Otherwise it equals the inner
-/// strategy.
+/// strategy. Where gradients are summed on a device, "gradient" ends when their computation has been enqueued.
 template <class Communicator>
 class traced_strategy : public strategy_adaptor {
  public:
@@ -28,9 +28,16 @@ class traced_strategy : public strategy_adaptor {
     end_test();
     strategy_adaptor::sum_accumulators(sums, numbers);
   }
-  void begin(std::span<float> message) override {
-    strategy_adaptor::begin(message);
+  void begin(std::span<float> gradient_buffer) override {
+    strategy_adaptor::begin(gradient_buffer);
     record_event(event_kind::enter, "gradient");
+  }
+  [[nodiscard]] bool begin_on_device(any_device_gradient_buffer const& gradient_buffer) override {
+    bool const is_begun = strategy_adaptor::begin_on_device(gradient_buffer);
+    if (is_begun) {  // else `begin` follows
+      record_event(event_kind::enter, "gradient");
+    }
+    return is_begun;
   }
   metrics_scope step(training_step& step) override {
     if (participates()) {
@@ -39,7 +46,7 @@ class traced_strategy : public strategy_adaptor {
     traced_step step_view(*this, step);
     return strategy_adaptor::step(step_view);
   }
-  /// Begins the test; the sum of its scores ends it.
+  /// Begins the test; the sum of its metrics ends it.
   void average_weights(std::span<float> weights) override {
     strategy_adaptor::average_weights(weights);
     is_testing_ = true;

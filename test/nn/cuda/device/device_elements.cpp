@@ -254,12 +254,12 @@ BOOST_AUTO_TEST_CASE(the_loss_of_rows) {
   auto const score = nn::softmax_cross_entropy::differentiate<float>(view, labels, 0.25F,
                                                                      nn::view<float>(expected.data(), rows, classes));
   floats slopes(scores.size(), not_a_number);
-  device::row_score sum{};
+  device::row_metrics sum{};
   for (std::size_t r = 0; r != rows; ++r) {
-    auto const row_score = device::softmax_of_row(device::one_lane{}, classes, scores.data() + r * classes, labels[r],
+    auto const row_metrics = device::softmax_of_row(device::one_lane{}, classes, scores.data() + r * classes, labels[r],
                                                   0.25F, slopes.data() + r * classes);
-    sum.loss += row_score.loss;
-    sum.correct += row_score.correct;
+    sum.loss += row_metrics.loss;
+    sum.correct += row_metrics.correct;
   }
   BOOST_TEST(sum.correct == score.correct);
   BOOST_TEST(std::abs(sum.loss - score.loss) < 1e-6 * score.loss);

@@ -206,8 +206,8 @@ struct group_combining {
   template <thread_group G>
   constexpr void fold(G const& g, step const& st, std::byte const* local, std::byte const* arriving, std::byte* result,
                       std::size_t n, rank_type ranks) const {
-    with_flag<lifting>(st.local == memory::input, [&](auto local_is_element) {
-      with_flag<lifting>(st.arrives == memory::input, [&](auto arriving_is_element) {
+    with_flag<lifting>(st.local_memory == memory::input, [&](auto local_is_element) {
+      with_flag<lifting>(st.sender_memory == memory::input, [&](auto arriving_is_element) {
         with_flag<is_sided>(st.action == action::fold_left, [&](auto arriving_on_left) {
           with_flag<lowering>(st.receive.memory == memory::output, [&](auto finishes) {
             using pair = fold_pair<R, local_is_element, arriving_is_element, arriving_on_left, finishes>;

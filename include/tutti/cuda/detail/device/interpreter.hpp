@@ -122,7 +122,7 @@ class interpreter {
     if (!wait_for_readers(s.wait + s.snapshot_waits, s.write_waits, ready)) {
       return false;
     }
-    std::size_t const size = payload_.size_of(s.step.arrives);
+    std::size_t const size = payload_.size_of(s.step.sender_memory);
     bool const is_snapshot = link_.is_snapshot(end.peer, s.arrival);
     std::byte const* const peer_scratch = link_.scratch_of(end.peer);
     for (std::uint32_t i = 0; i != end.blocks.count; ++i) {
@@ -130,7 +130,7 @@ class interpreter {
       if (slice_.size(b) != 0) {
         consume(s.step, b,
                 is_snapshot ? peer_scratch + layout_.place(i, slice_.begin(b)) * size
-                            : peer_block(link_.buffers(end.peer), peer_scratch, s.step.arrives, b));
+                            : peer_block(link_.buffers(end.peer), peer_scratch, s.step.sender_memory, b));
       }
     }
     bool const is_used = g_.barrier_and(true);
@@ -143,10 +143,10 @@ class interpreter {
     std::size_t const n = slice_.size(block);
     std::byte* const result = local_block(st.receive.memory, block);
     if (st.action == action::copy) {
-      return copy_bytes(g_, arriving, result, n * payload_.size_of(st.arrives));
+      return copy_bytes(g_, arriving, result, n * payload_.size_of(st.sender_memory));
     }
     if constexpr (requires { payload_.fold(g_, st, arriving, arriving, result, n, rank_type{}); }) {
-      payload_.fold(g_, st, local_block(st.local, block), arriving, result, n, link_.board().ranks);
+      payload_.fold(g_, st, local_block(st.local_memory, block), arriving, result, n, link_.board().ranks);
     }
   }
 

@@ -142,7 +142,7 @@ class step_list {
     for (std::uint32_t i = 0; (s.receives() || is_local) && i != s.receive.blocks.count; ++i) {
       std::uint32_t const block = (s.receive.blocks.first + i) % blocks_;
       if (s.receives() && s.action != action::copy) {
-        read({s.local, block});
+        read({s.local_memory, block});
       }
       written_blocks_.push_back({s.receive.memory, block});
       if (s.receive.memory == memory::output && !has(writes_, {memory::output, block})) {

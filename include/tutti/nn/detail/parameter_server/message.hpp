@@ -36,7 +36,7 @@ enum class task_kind : std::uint32_t {
   iterate,     ///< compute the gradient of batch `clock`, push it, pull
   hold,        ///< ask again, after the answers to all own pushes have arrived
   send_state,  ///< send server 0 the state of all servers; no worker pushes meanwhile
-  test,        ///< score all test images, with the current weights or, if `last`, with the final ones
+  test,        ///< compute the metrics of all test images, with the current weights or, if `last`, with the final ones
   stop,        ///< leave
 };
 

@@ -6,7 +6,7 @@
 #include <tutti/nn/detail/parameter_server/rates.hpp>
 #include <tutti/nn/detail/parameter_server/scheduler.hpp>
 #include <tutti/nn/detail/parameter_server/work.hpp>
-#include <tutti/nn/detail/trainer/stopwatch.hpp>
+#include <tutti/nn/detail/trainer/timed_strategy.hpp>
 #include <tutti/nn/parameter_server/base/consistency.hpp>
 #include <tutti/nn/replica.hpp>
 #include <tutti/nn/trainer.hpp>
@@ -28,6 +28,10 @@ template <class Observer>
 void tell_advance(Observer& observer, clock_value clock) {
   if constexpr (requires { observer.on_advance(clock); }) {
     observer.on_advance(clock);
+  } else {
+    static_assert(
+        !requires { &Observer::on_advance; },
+        "this observer's on_advance must be: void on_advance(tutti::nn::parameter_server::clock_value)");
   }
 }
 
@@ -113,9 +117,14 @@ class state_receiver {
   }
 
  private:
-  void tell(auto& observer) {
+  template <class Observer>
+  void tell(Observer& observer) {
     if constexpr (requires { observer.on_pause(model_); }) {
       observer.on_pause(model_);
+    } else {
+      static_assert(
+          !requires { &Observer::on_pause; },
+          "this observer's on_pause must be: void on_pause(tutti::nn::replica const&)");
     }
   }
 

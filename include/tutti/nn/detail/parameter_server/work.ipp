@@ -9,7 +9,7 @@
 #include <tutti/nn/detail/parameter_server/message.hpp>
 #include <tutti/nn/detail/parameter_server/work.hpp>
 #include <tutti/nn/detail/parameter_server/worker.hpp>
-#include <tutti/nn/detail/trainer/stopwatch.hpp>
+#include <tutti/nn/detail/trainer/timed_strategy.hpp>
 
 #include <algorithm>
 #include <array>
@@ -89,11 +89,11 @@ TUTTI_DECL void work(tutti::detail::owner<channel_list> to_servers, layout const
         }
         time_point const begin = channels.now();
         channels.trace(event_kind::enter, begin, "test");
-        auto const score = model.test(0, 1);
+        auto const metrics = model.test(0, 1);
         time_point const end = channels.now();
         channels.trace(event_kind::leave, end, "test");
         busy += end - begin;
-        last_report = {.tests = 1, .epoch = next.epoch, .loss = score.loss, .correct = score.correct};
+        last_report = {.tests = 1, .epoch = next.epoch, .loss = metrics.loss, .correct = metrics.correct};
         servers.request_task(last_report);
         next = servers.answer();
         continue;

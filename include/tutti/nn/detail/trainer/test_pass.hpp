@@ -17,16 +17,16 @@
 
 namespace tutti::inline v0_1_0::nn::detail::inline trainer {
 
-/// Scores a model on the test images, piece by piece.
+/// Tests a model: computes its metrics on the test images, some images at a time.
 class test_pass {
  public:
   /// @param piece largest number of images at a time
-  /// @param reproducible true: pieces do not depend on the parts, and their scores are kept in accumulators
+  /// @param reproducible true: pieces do not depend on the parts, and their metrics are kept in accumulators
   test_pass(image_source images, std::size_t piece, bool reproducible);
 
   [[nodiscard]] std::size_t size() const noexcept { return images_.set().size(); }
   [[nodiscard]] std::size_t piece() const noexcept { return order_.size(); }
-  /// The accumulators of the last score, loss and number of correct answers.
+  /// The accumulators of the last metrics, loss and number of correct answers.
   [[nodiscard]] std::span<binned_sum const> sums() const noexcept { return sums_; }
 
   /// Loss and number of correct answers, summed over part `part_index` of the test images, divided into `parts` parts.

@@ -120,7 +120,7 @@ class local_sgd : public strategy {
   std::size_t interval_;
   std::size_t steps_ = 0;             // steps since the last mean
   std::size_t images_ = 0;            // images of this rank since the last mean
-  std::vector<float> mean_;           // sum of the weighted weights and scores, and of their weights
+  std::vector<float> mean_;           // sum of the weighted weights and metrics, and of their weights
   std::vector<float> saved_weights_;  // this rank's weights while they are averaged
 };
 

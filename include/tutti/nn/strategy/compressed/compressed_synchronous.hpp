@@ -50,8 +50,8 @@ class compressed_synchronous : public summing_strategy {
 
   /// @pre the buffer outlives `finish`
   void begin(std::span<float> gradient_buffer) override {
-    expects(gradient_buffer.size() >= extra_scalars_, "compressed_synchronous: a message of ", gradient_buffer.size(),
-            " numbers must have at least the ", extra_scalars_, " attached ones");
+    expects(gradient_buffer.size() >= extra_scalars_, "compressed_synchronous: a gradient buffer of ",
+            gradient_buffer.size(), " numbers must have at least the ", extra_scalars_, " extra scalars");
     gradient_buffer_ = gradient_buffer;
   }
 

@@ -74,8 +74,8 @@ class fixed_point : public summing_strategy {
   /// Cost: no allocation from the second buffer of a size on.
   /// @pre the gradient buffer outlives `finish`, or the strategy
   void begin(std::span<float> gradient_buffer) override {
-    expects(gradient_buffer.size() >= extra_scalars_, "fixed_point: a message of ", gradient_buffer.size(),
-            " numbers must have at least the ", extra_scalars_, " attached ones");
+    expects(gradient_buffer.size() >= extra_scalars_, "fixed_point: a gradient buffer of ", gradient_buffer.size(),
+            " numbers must have at least the ", extra_scalars_, " extra scalars");
     maxima_requests_.clear();  // requests of a failed step
     sum_requests_.clear();
     gradients_ = gradient_buffer.first(gradient_buffer.size() - extra_scalars_);

@@ -117,10 +117,10 @@ class network_server : public strategy {
       collectives_.world().transport().set_weights(weights_);
       is_held_ = true;
     }
-    std::span<float> const message = step.gradient_buffer();
-    std::copy_n(message.begin(), weights.size(), next_.begin());
+    std::span<float> const gradients = step.gradient_buffer();
+    std::copy_n(gradients.begin(), weights.size(), next_.begin());
     push(step.learning_rate());
-    collectives_.sum(message.subspan(weights.size()));
+    collectives_.sum(gradients.subspan(weights.size()));
     for (request& pending : requests_) {
       pending.wait();
     }

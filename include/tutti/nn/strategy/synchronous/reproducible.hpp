@@ -53,8 +53,8 @@ class reproducible : public summing_strategy {
   /// @pre the gradient buffer is that of the replica, and outlives `finish`, or the strategy
   void begin(std::span<float> gradient_buffer) override {
     expects(gradient_buffer.size() == sums_.size(), "reproducible: made for ", sums_.size(),
-            " accumulators, and the message has ", gradient_buffer.size(),
-            " numbers; give the message of the same replica");
+            " accumulators, and the gradient buffer has ", gradient_buffer.size(),
+            " numbers; give that of the same replica");
     requests_.clear();  // requests of a failed step
     gradient_buffer_ = gradient_buffer;
     remaining_ = gradient_buffer.size();

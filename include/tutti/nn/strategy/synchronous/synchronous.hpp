@@ -87,8 +87,8 @@ class synchronous : public summing_strategy {
   void begin(std::span<float> gradient_buffer) override {
     pause_thread();
     requests_.clear();  // requests of a failed step
-    expects(gradient_buffer.size() >= extra_scalars_, "synchronous: a message of ", gradient_buffer.size(),
-            " numbers must have at least the ", extra_scalars_, " attached ones");
+    expects(gradient_buffer.size() >= extra_scalars_, "synchronous: a gradient buffer of ", gradient_buffer.size(),
+            " numbers must have at least the ", extra_scalars_, " extra scalars");
     gradients_ = gradient_buffer.first(gradient_buffer.size() - extra_scalars_);
     pending_scalars_ = gradient_buffer.last(extra_scalars_);
     remaining_ = gradients_.size();

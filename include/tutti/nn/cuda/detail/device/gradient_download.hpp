@@ -21,9 +21,9 @@ class gradient_download {
   explicit gradient_download(M& math) : math_(math), copy_stream_(math.another_stream()), words_(math, most_parts) {}
 
   /// Begins a new gradient buffer, which is copied to the host at `destination`. @param word on the device, or null
-  void begin(float const* message, std::span<float> destination, std::uint32_t const* word) {
+  void begin(float const* buffer, std::span<float> destination, std::uint32_t const* word) {
     wait_for_copies();
-    message_ = message;
+    buffer_ = buffer;
     destination_ = destination;
     word_ = word;
     reported_begin_ = destination.size();
@@ -57,7 +57,7 @@ class gradient_download {
     math_.record(compute_event_, math_.stream());
     math_.hold(copy_stream_, compute_event_);
     math_.download(copy_stream_, reinterpret_cast<std::byte*>(destination_.data() + first),
-                   reinterpret_cast<std::byte const*>(message_ + first), (next_end_ - first) * sizeof(float));
+                   reinterpret_cast<std::byte const*>(buffer_ + first), (next_end_ - first) * sizeof(float));
     if (word_ != nullptr) {
       math_.download(copy_stream_, reinterpret_cast<std::byte*>(&words_.span()[index % most_parts]),
                      reinterpret_cast<std::byte const*>(word_), sizeof(std::uint32_t));
@@ -130,7 +130,7 @@ class gradient_download {
   typename M::event_type compute_event_;
   pinned_buffer<M, std::uint32_t> words_;  // the words of the parts
   std::deque<part> parts_;                 // kept for the next gradient buffer with their events
-  float const* message_ = nullptr;
+  float const* buffer_ = nullptr;
   std::span<float> destination_;
   std::uint32_t const* word_ = nullptr;
   std::size_t reported_count_ = 0;  // parts that have been reported

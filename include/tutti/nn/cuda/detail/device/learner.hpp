@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/nn/cuda/base/device_message.hpp>
+#include <tutti/nn/cuda/base/device_gradient_buffer.hpp>
 #include <tutti/nn/cuda/base/device_model.hpp>
 #include <tutti/nn/cuda/detail/device/learner_state.hpp>
 #include <tutti/nn/extend/learner.hpp>
@@ -39,7 +39,7 @@ class device_learner final : public learner {
   [[nodiscard]] std::span<float> parameters() override { return state_.parameters().write(); }
   [[nodiscard]] std::span<float const> parameters() const override { return state_.parameters().read(); }
   [[nodiscard]] std::span<float> gradient_buffer() override { return state_.gradient_buffer(); }
-  [[nodiscard]] any_device_message const* on_device() override {
+  [[nodiscard]] any_device_gradient_buffer const* on_device() override {
     return &message_on_device_.emplace(state_.message_on_device());
   }
   [[nodiscard]] batch_metrics<float> metrics() override { return state_.metrics(); }
@@ -71,7 +71,7 @@ class device_learner final : public learner {
 
  private:
   mutable learner_state<M> state_;  // mutable because reading parameters may copy them to the host
-  std::optional<device_message<typename M::stream_type>> message_on_device_;
+  std::optional<device_gradient_buffer<typename M::stream_type>> message_on_device_;
 };
 
 }  // namespace tutti::nn::detail::device

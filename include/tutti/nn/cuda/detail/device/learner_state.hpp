@@ -4,7 +4,7 @@
 #include <tutti/extend/expects.hpp>
 #include <tutti/nn/base/gradient_listener.hpp>
 #include <tutti/nn/base/settings.hpp>
-#include <tutti/nn/cuda/base/device_message.hpp>
+#include <tutti/nn/cuda/base/device_gradient_buffer.hpp>
 #include <tutti/nn/cuda/base/device_model.hpp>
 #include <tutti/nn/cuda/detail/device/blocks.hpp>
 #include <tutti/nn/cuda/detail/device/gradient_download.hpp>
@@ -81,13 +81,13 @@ class learner_state {
   }
   [[nodiscard]] std::span<float> gradient_buffer() {
     math_.finish(message_upload_);
-    if (std::exchange(message_is_on_device_, false)) {
+    if (std::exchange(buffer_is_on_device_, false)) {
       fetch(mirror_, message_);
     }
     return mirror_.span();
   }
   [[nodiscard]] batch_metrics<float> metrics() {
-    if (message_is_on_device_) {
+    if (buffer_is_on_device_) {
       download_now(math_, score_.bytes(), reinterpret_cast<std::byte const*>(metrics_address()),
                    metric_count * sizeof(float));
       return {score_.span()[0], score_.span()[1]};
@@ -97,7 +97,7 @@ class learner_state {
   }
 
   // Sums on the device.
-  [[nodiscard]] device_message<typename M::stream_type> message_on_device() noexcept {
+  [[nodiscard]] device_gradient_buffer<typename M::stream_type> message_on_device() noexcept {
     return {{message_.floats(), parameters_.size() + metric_count}, download_.stream(), *this};
   }
   void follow() {
@@ -110,7 +110,7 @@ class learner_state {
   }
   void clear() {
     math_.clear(message_.data(), (parameters_.size() + metric_count) * sizeof(float));
-    message_is_on_device_ = true;
+    buffer_is_on_device_ = true;
   }
 
   void reserve(std::size_t rows) {
@@ -167,7 +167,7 @@ class learner_state {
       enqueue(context, rows, share, listener);
       return;
     }
-    message_is_on_device_ = false;
+    buffer_is_on_device_ = false;
     part_sender sender{*this, listener, static_cast<bool>(context.sum)};
     context.on_completion = completion<float>(sender);
     download_.begin(message_.floats(), mirror_.span(), overflow_word());
@@ -189,7 +189,7 @@ class learner_state {
       host_optimizer_->step(parameters_.write(), gradient_buffer().first(parameters_.size()), rate);
       return;
     }
-    if (!message_is_on_device_) {
+    if (!buffer_is_on_device_) {
       math_.upload(math_.stream(), message_.data(), mirror_.bytes(), parameters_.size() * sizeof(float));
       math_.record(message_upload_, math_.stream());
     }
@@ -246,7 +246,7 @@ class learner_state {
   /// Computes the last micro-batch, for sums on the device. With a loss scale, the host first waits to learn of an
   /// overflow.
   void enqueue(batch_context<float> context, std::size_t rows, float share, gradient_listener& listener) {
-    message_is_on_device_ = true;
+    buffer_is_on_device_ = true;
     std::size_t const numbers = parameters_.size() + metric_count;
     if (!scales_loss()) {
       part_reporter reporter{*this, listener, numbers};
@@ -393,8 +393,8 @@ class learner_state {
   typename M::event_type compute_event_;
   typename M::event_type sum_event_;
   bool has_pieces_ = false;
-  bool message_is_on_device_ = false;  // only the device's gradient buffer is valid
-  bool is_stale_ = true;               // parameters have changed since the last refresh of the stages
+  bool buffer_is_on_device_ = false;  // only the device's gradient buffer is valid
+  bool is_stale_ = true;              // parameters have changed since the last refresh of the stages
 };
 
 }  // namespace tutti::nn::detail::device

@@ -31,7 +31,7 @@ struct one_lane {
 };
 
 /// The metrics of one row.
-struct row_score {
+struct row_metrics {
   float loss;
   float correct;
 };
@@ -39,7 +39,7 @@ struct row_score {
 /// Computes -log softmax(row)[label] and, unless `derivatives` is null, `scale` times its derivative. Lanes share the
 /// row and return equal results: `largest` and `sum` are reductions over the lanes.
 template <class Lanes, class T, std::same_as<float> Float>
-constexpr row_score softmax_of_row(Lanes const& g, std::size_t classes, T const* row, std::size_t label, Float scale,
+constexpr row_metrics softmax_of_row(Lanes const& g, std::size_t classes, T const* row, std::size_t label, Float scale,
                                    T* derivatives) {
   constexpr float least = -INFINITY;
   largest_of_row best{least, g.rank()};

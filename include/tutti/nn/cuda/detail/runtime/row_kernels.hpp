@@ -51,17 +51,17 @@ struct loss_call {
 template <class T>
 __global__ void __launch_bounds__(block_threads) losses(loss_call<T> const call) {
   __shared__ float sums[2][warps];
-  device::row_score thread_score{};
+  device::row_metrics thread_metrics{};
   for (std::size_t row = blockIdx.x * warps + threadIdx.y; row < call.rows; row += gridDim.x * warps) {
     T* const derivatives = call.derivatives == nullptr ? nullptr : call.derivatives + row * call.classes;
-    device::row_score const score = device::softmax_of_row(warp_lanes{}, call.classes, call.scores + row * call.classes,
+    device::row_metrics const metrics = device::softmax_of_row(warp_lanes{}, call.classes, call.scores + row * call.classes,
                                                            call.labels[row], call.scale, derivatives);
-    thread_score.loss += score.loss;
-    thread_score.correct += score.correct;
+    thread_metrics.loss += metrics.loss;
+    thread_metrics.correct += metrics.correct;
   }
   if (threadIdx.x == 0) {
-    sums[0][threadIdx.y] = thread_score.loss;
-    sums[1][threadIdx.y] = thread_score.correct;
+    sums[0][threadIdx.y] = thread_metrics.loss;
+    sums[1][threadIdx.y] = thread_metrics.correct;
   }
   __syncthreads();
   if (threadIdx.y == 0 && threadIdx.x < 2) {

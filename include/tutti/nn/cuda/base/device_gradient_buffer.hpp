@@ -6,22 +6,22 @@
 namespace tutti::inline v0_1_0::nn {
 
 /// The gradient buffer of a replica on any kind of device.
-class any_device_message {
+class any_device_gradient_buffer {
  public:
-  virtual ~any_device_message() = default;
+  virtual ~any_device_gradient_buffer() = default;
 
   /// The gradient buffer with its stream, if that is of this type; else null.
-  template <class Message>
-  [[nodiscard]] Message const* get_if() const noexcept {
-    return type() == &Message::tag ? static_cast<Message const*>(this) : nullptr;
+  template <class Buffer>
+  [[nodiscard]] Buffer const* get_if() const noexcept {
+    return type() == &Buffer::tag ? static_cast<Buffer const*>(this) : nullptr;
   }
 
  protected:
-  any_device_message() = default;
+  any_device_gradient_buffer() = default;
   /// Copies the address, not the numbers.
-  any_device_message(any_device_message const&) = default;
+  any_device_gradient_buffer(any_device_gradient_buffer const&) = default;
   /// Copies the address, not the numbers.
-  any_device_message& operator=(any_device_message const&) = default;
+  any_device_gradient_buffer& operator=(any_device_gradient_buffer const&) = default;
 
   /// Identifies the type of gradient buffer, for programs that are compiled without type information.
   [[nodiscard]] virtual void const* type() const noexcept = 0;
@@ -29,13 +29,13 @@ class any_device_message {
 
 /// The gradient buffer of a replica on a device, for strategies that sum it there.
 template <class Stream>
-class device_message final : public any_device_message {
+class device_gradient_buffer final : public any_device_gradient_buffer {
  public:
   /// @param stream a stream of the same device
   /// @param owner outlives this, as the stream does. Its `follow()` makes that stream wait for the computation so far,
   ///        its `precede()` makes later computation wait for that stream
   template <class Owner>
-  device_message(device_span<float> numbers, Stream& stream, Owner& owner) noexcept
+  device_gradient_buffer(device_span<float> numbers, Stream& stream, Owner& owner) noexcept
       : numbers_(numbers),
         stream_(&stream),
         owner_(&owner),
@@ -52,7 +52,7 @@ class device_message final : public any_device_message {
   void precede() const { precede_(owner_); }
 
  private:
-  friend any_device_message;
+  friend any_device_gradient_buffer;
   static constexpr char tag = 0;  // its address identifies the type
 
   [[nodiscard]] void const* type() const noexcept override { return &tag; }

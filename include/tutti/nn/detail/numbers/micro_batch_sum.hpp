@@ -11,25 +11,24 @@
 
 namespace tutti::inline v0_1_0::nn::detail::inline numbers {
 
-/// Sums gradient buffers that are computed one after another in one place, so that a large batch can be computed in
-/// pieces.
-class accumulator {
+/// Sums the gradient buffers of the micro-batches of a batch, which are computed one after another in one memory.
+class micro_batch_sum {
  public:
-  /// @param numbers size of the buffer; 0 if there is only one piece
-  explicit accumulator(std::size_t numbers) : sum_(numbers) {}
+  /// @param numbers size of the buffer; 0 if there is only one micro-batch
+  explicit micro_batch_sum(std::size_t numbers) : sum_(numbers) {}
 
   void clear() noexcept { empty_ = true; }
 
   /// Adds the buffer to the sum. Cost: one pass, no allocation.
-  void add(std::span<float const> message) {
-    expects(message.size() == sum_.size(), "accumulator: made for messages of ", sum_.size(), " numbers, not of ",
-            message.size());
+  void add(std::span<float const> buffer) {
+    expects(buffer.size() == sum_.size(), "micro_batch_sum: made for gradient buffers of ", sum_.size(),
+            " numbers, not of ", buffer.size());
     if (std::exchange(empty_, false)) {
-      std::ranges::copy(message, sum_.begin());
+      std::ranges::copy(buffer, sum_.begin());
       return;
     }
     for (std::size_t i = 0; i != sum_.size(); ++i) {
-      sum_[i] += message[i];
+      sum_[i] += buffer[i];
     }
   }
 
@@ -38,8 +37,8 @@ class accumulator {
     if (empty_) {
       return;
     }
-    expects(first <= sum_.size() && part.size() <= sum_.size() - first, "accumulator: numbers ", first, " to ",
-            first + part.size(), " are not part of a message of ", sum_.size());
+    expects(first <= sum_.size() && part.size() <= sum_.size() - first, "micro_batch_sum: numbers ", first, " to ",
+            first + part.size(), " are not part of a gradient buffer of ", sum_.size());
     for (std::size_t i = 0; i != part.size(); ++i) {
       part[i] += sum_[first + i];
     }

@@ -17,12 +17,12 @@ namespace tutti::inline v0_1_0::nn::detail::inline trainer {
   return static_cast<double>(d.count()) * 1e-9;
 }
 
-/// Measures the times of a training, as a wrapper of its strategy: computing, the update, and the exchange, which is
-/// the rest of the strategy's work.
-class stopwatch final : public strategy_adaptor {
+/// Wraps the strategy of a training, and measures the times of its parts: computing, the update, and the exchange,
+/// which is the rest of the strategy's work.
+class timed_strategy final : public strategy_adaptor {
  public:
   /// @param steps largest number of steps of an epoch
-  stopwatch(nn::strategy& inner, std::size_t steps)
+  timed_strategy(nn::strategy& inner, std::size_t steps)
       : strategy_adaptor(inner), inner_(inner), figures_(steps, inner.rank(), inner.size()) {}
 
   void begin_epoch() noexcept {
@@ -63,11 +63,6 @@ class stopwatch final : public strategy_adaptor {
   }
 
   // The strategy's part of a step.
-  [[nodiscard]] bool begin_on_device(any_device_message const& message) override {
-    return inner_.begin_on_device(message);
-  }
-  [[nodiscard]] bool is_on_device() const noexcept override { return inner_.is_on_device(); }
-  void on_enqueue(std::size_t first) override { inner_.on_enqueue(first); }
   void on_completion(std::size_t first) override {
     time_point const begin = steady_now();
     inner_.on_completion(first);
@@ -76,13 +71,13 @@ class stopwatch final : public strategy_adaptor {
   metrics_scope step(training_step& step) override {
     time_point const ready = steady_now();
     timed_step timer(step);
-    metrics_scope const score_owner = inner_.step(timer);
+    metrics_scope const scope = inner_.step(timer);
     step_end_ = steady_now();
     auto const strategy_time = std::exchange(strategy_time_, {});
     figures_.add_compute(seconds((ready - step_begin_) - strategy_time));
     figures_.add_update(seconds(timer.update_time()));
     figures_.set_exchange(step_++, seconds(strategy_time + (step_end_ - ready) - timer.update_time()));
-    return score_owner;
+    return scope;
   }
 
  private:
