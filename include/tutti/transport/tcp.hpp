@@ -13,7 +13,7 @@ namespace tutti::inline v0_1_0 {
 /// A transport between processes anywhere, over TCP. Connections are made on first use, so there are as many as the
 /// schedules have edges.
 ///
-/// Messages are sent at once, without a copy in user space at the sender, in fragments of `options::piece` bytes.
+/// Messages are sent at once, without a copy in user space at the sender, in pieces of up to `options::piece` bytes.
 /// Expected messages are read from the socket straight to their place, or, to be combined, through a buffer that fits
 /// into the cache. Unexpected messages are stored, up to the window of `options::window` bytes per lane; then the
 /// sender waits. Once a receiver has begun a message it must keep calling `view` until the message is complete,
