@@ -122,7 +122,7 @@ concept shares_memory = requires(T const& t, rank_type peer, flow s, std::span<s
 /// A transport whose ranks may work in each other's memory. `lend` is a `send` that also offers the receiver a place
 /// for its result, if the transport supports it; the receiver's `give_back` of as many bytes to the same peer then
 /// writes them there, and the sender's `view` returns that place. Otherwise both are `send`. In between, that memory
-/// is the receiver's.
+/// is the receiver's, even if `is_released` is true.
 ///
 /// A receiver whose `view` shows the message may make the result in the sender's memory at once: `result_place` is the
 /// address, or null. Results made there are given back from there.

@@ -147,7 +147,7 @@ class tcp {
   /// The address by which the other members reach this host.
   [[nodiscard]] std::string local_host() const { return mesh_.listening_address().host(); }
   /// The address at which a peer listens, "10.0.0.2:41234", and the time for which connecting to it has failed.
-  [[nodiscard]] std::string place_of(rank_type peer) const { return mesh_.place_of(peer); }
+  [[nodiscard]] std::string describe_address(rank_type peer) const { return mesh_.describe_address(peer); }
   /// The address at which this rank listens: "10.0.0.1:41234".
   [[nodiscard]] std::string address() const { return mesh_.listening_address().text(); }
 

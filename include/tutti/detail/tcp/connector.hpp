@@ -65,7 +65,7 @@ class connector final : private listener::handler {
   void connect(rank_type peer);
 
   /// The address "10.0.0.2:41234", and the time for which connecting to it has failed.
-  [[nodiscard]] std::string place_of(rank_type peer) const;
+  [[nodiscard]] std::string describe_address(rank_type peer) const;
 
   /// True if a connection to the peer is being made.
   [[nodiscard]] bool is_connecting(rank_type peer) const noexcept { return attempts_[peer] != nullptr; }

@@ -32,7 +32,7 @@ TUTTI_DECL hello connector::make_hello(hello_kind kind, rank_type peer) const no
   return message;
 }
 
-TUTTI_DECL std::string connector::place_of(rank_type peer) const {
+TUTTI_DECL std::string connector::describe_address(rank_type peer) const {
   std::string place = address_of(peer).text();
   connect_attempt const* const attempt = attempts_[peer].get();
   if (attempt == nullptr) {

@@ -246,7 +246,7 @@ class mesh final : private connector::handler {
   TUTTI_DECL void lose(rank_type peer, failure kind = failure::peer_lost, int code = 0) override;
 
   /// The address "10.0.0.2:41234", and the time for which connecting to it has failed.
-  [[nodiscard]] std::string place_of(rank_type peer) const { return connector_.place_of(peer); }
+  [[nodiscard]] std::string describe_address(rank_type peer) const { return connector_.describe_address(peer); }
 
  private:
   /// Adopts the first fault, and sends it to all ranks, or only to those connected to this one or about to be, which
