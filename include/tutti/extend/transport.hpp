@@ -68,17 +68,17 @@ concept in_process = transport<T> && T::in_process;
 
 namespace detail {
 
-/// True for transports that themselves disable pthread_cancel around their rare system calls: to wake a peer, to read
-/// a peer's memory, and to sleep. In calls on other transports a thread can be cancelled only where it waits.
+/// True for transports that shield their rare system calls from pthread_cancel themselves: to wake a peer, to read a
+/// peer's memory, and to sleep. In calls on other transports a thread can be cancelled only where it waits.
 template <class T>
-inline constexpr bool only_wakes = requires { T::only_wakes; };
+inline constexpr bool shields_cancellation = requires { T::shields_cancellation; };
 
 }  // namespace detail
 
 /// A transport that can serve a part of a world: it names ranks in faults and errors by their numbers in the world, if
 /// its rendezvous knows those.
 template <class T>
-concept known_by_world = transport<T> && T::known_by_world;
+concept names_world_ranks = transport<T> && T::names_world_ranks;
 
 /// A transport that can detect a peer at the same flow with another call, even if no message ever arrives from there.
 /// `detect_mismatch` is called now and then about the peer that is waited for, and throws as `view` does.

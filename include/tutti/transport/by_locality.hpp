@@ -37,7 +37,7 @@ struct locality_options {
 ///
 /// Cost: a table look-up per call; while waiting, both transports are polled.
 /// Thread safety: one thread at a time; instances are independent.
-template <known_by_world IntraHost, transport InterHost>
+template <names_world_ranks IntraHost, transport InterHost>
 class by_locality {
  public:
   /// The name of the transport in errors and traces.

@@ -26,10 +26,10 @@ class loopback {
   static constexpr std::string_view name = "loopback";
   /// True: `spawn` starts ranks as threads of this process.
   static constexpr bool in_process = true;
-  /// True: system calls are made only to wake a peer, and to sleep.
-  static constexpr bool only_wakes = true;
+  /// True: no thread is cancelled in the rare system calls, which wake a peer or sleep.
+  static constexpr bool shields_cancellation = true;
   /// True: faults name ranks by their numbers in the world.
-  static constexpr bool known_by_world = true;
+  static constexpr bool names_world_ranks = true;
 
   /// Joins the world. Collective.
   /// @throws error(failure::join) if the ranks are not threads of one process, or the process has no descriptors left;

@@ -31,10 +31,10 @@ class basic_shared_memory {
   static constexpr std::string_view name = "shared_memory";
   /// False: `spawn` starts ranks as processes.
   static constexpr bool in_process = false;
-  /// True: system calls are made only to wake a peer, to read a peer's memory, and to sleep.
-  static constexpr bool only_wakes = true;
+  /// True: no thread is cancelled in the rare system calls, which wake a peer, read a peer's memory, or sleep.
+  static constexpr bool shields_cancellation = true;
   /// True: faults name ranks by their numbers in the world.
-  static constexpr bool known_by_world = true;
+  static constexpr bool names_world_ranks = true;
   /// The options for construction; see `open_transport`.
   using options = shared_memory_options;
 

@@ -41,7 +41,7 @@ class tcp {
   explicit tcp(M& meet, options const& settings = {})
       : mesh_(settings, detail::tcp::own_address(meet, settings), meet.rank(), meet.size()) {
     std::vector<std::string> const endpoints =
-        meet.exchange(detail::tcp::endpoint_info::local(mesh_.listening_address(), settings).text());
+        meet.exchange(detail::tcp::endpoint_info::make(mesh_.listening_address(), settings).text());
     mesh_.meet(detail::tcp::directions_of(endpoints, mesh_.listening_address()));
   }
 
