@@ -46,7 +46,7 @@ static_assert(tutti::transport<tutti::tcp> && detects_mismatch<tutti::tcp> && !i
 static_assert(!aggregates<loopback> && !aggregates<tutti::shared_memory> && !aggregates<tutti::tcp>);
 static_assert(!waits_for_work<loopback> && !waits_for_work<tutti::shared_memory> && !waits_for_work<tutti::tcp>);
 
-static_assert(known_by_world<loopback> && known_by_world<tutti::shared_memory>);
+static_assert(names_world_ranks<loopback> && names_world_ranks<tutti::shared_memory>);
 using processes_and_tcp = by_locality<tutti::shared_memory, tutti::tcp>;
 using threads_and_tcp = by_locality<loopback, tutti::tcp>;
 static_assert(tutti::transport<processes_and_tcp> && detects_mismatch<processes_and_tcp> &&

@@ -88,7 +88,7 @@ using dice = std::mt19937_64;
 [[nodiscard]] std::string words_at_a_listener(dice& d) {
   detail::tcp::hello h;
   h.world = {d(), d()};
-  h.kind = static_cast<detail::tcp::greeting>(d() % 6);
+  h.kind = static_cast<detail::tcp::hello_kind>(d() % 6);
   h.sender = static_cast<rank_type>(d() % most_ranks);
   h.receiver = static_cast<rank_type>(d() % most_ranks);
   std::string const whole(reinterpret_cast<char const*>(&h), sizeof h);

@@ -38,7 +38,7 @@ class world {
   mail_segment segment_;
 };
 
-auto const all_live = [](rank_type) { return true; };
+auto const none_died = [](rank_type) { return false; };
 
 BOOST_AUTO_TEST_CASE(a_mark_stands_until_the_last_touch_ends) {
   world w(2);
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(quiescence_ends_the_own_touches) {
   foreign_memory reader(w.segment(), 1);
   BOOST_TEST(reader.start_touching(0, false));
   w.fail();
-  reader.quiesce(all_live, no_deadline);  // two ranks that quiesce at once must not wait for each other
+  reader.quiesce(none_died, no_deadline);  // two ranks that quiesce at once must not wait for each other
   BOOST_TEST(!w.touched_by(1));
   reader.stop_touching();  // ends the reading of a message: harmless
   BOOST_TEST(!w.touched_by(1));
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(quiescence_does_not_wait_for_the_dead) {
   foreign_memory peer(w.segment(), 1);
   BOOST_TEST(peer.start_touching(0, true));
   w.fail();
-  foreign_memory(w.segment(), 0).quiesce([](rank_type r) { return r == 0; }, no_deadline);
+  foreign_memory(w.segment(), 0).quiesce([](rank_type r) { return r != 0; }, no_deadline);
   BOOST_TEST(w.touched_by(1));  // the mark is as the peer left it
 }
 
@@ -86,9 +86,9 @@ BOOST_AUTO_TEST_CASE(quiescence_waits_for_readers_of_this_memory_until_its_limit
   foreign_memory peer(w.segment(), 1);
   BOOST_TEST(peer.start_touching(0, false));
   w.fail();
-  foreign_memory(w.segment(), 2).quiesce(all_live, no_deadline);  // the peer touches other memory
+  foreign_memory(w.segment(), 2).quiesce(none_died, no_deadline);  // the peer touches other memory
   time_point const limit = steady_now() + std::chrono::milliseconds(20);
-  foreign_memory(w.segment(), 0).quiesce(all_live, limit);
+  foreign_memory(w.segment(), 0).quiesce(none_died, limit);
   BOOST_TEST((steady_now() > limit));
 }
 
@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(quiescence_waits_for_writers_without_a_limit) {
                   has_ended = true;
                   peer.touch_no_more();
                 }
-                return true;
+                return false;
               },
               steady_now());
       was_waited_for = has_ended;
@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(no_reader_touches_what_was_taken_back) {
     memory = round;
     meet.arrive_and_wait();
     w.fail();
-    owner.quiesce(all_live, no_deadline);
+    owner.quiesce(none_died, no_deadline);
     memory = -1;
     meet.arrive_and_wait();
   }

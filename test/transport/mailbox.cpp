@@ -4,7 +4,7 @@
 #include <support/thread_ranks.hpp>
 #include <support/traffic.hpp>
 #include <tutti/detail/shared_memory/attached_messages.hpp>
-#include <tutti/detail/shared_memory/common_places.hpp>
+#include <tutti/detail/shared_memory/common_locations.hpp>
 #include <tutti/detail/shared_memory/copied_message.hpp>
 #include <tutti/detail/shared_memory/event_doorbells.hpp>
 #include <tutti/detail/shared_memory/large_elements.hpp>
@@ -12,7 +12,7 @@
 #include <tutti/detail/shared_memory/mailbox_endpoint.hpp>
 #include <tutti/detail/shared_memory/outbox.hpp>
 #include <tutti/detail/shared_memory/rank_mailboxes.hpp>
-#include <tutti/detail/shared_memory/shared_places.hpp>
+#include <tutti/detail/shared_memory/shared_locations.hpp>
 #include <tutti/detail/shared_memory/waiting_board.hpp>
 #include <tutti/transport/loopback.hpp>
 #include <tutti/transport/shared_memory.hpp>

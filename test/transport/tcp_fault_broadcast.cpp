@@ -22,7 +22,7 @@ using support::tcp_ranks;
   o.world = {1, 2};
   return o;
 }
-[[nodiscard]] detail::tcp::hello greeting(detail::tcp::greeting kind, rank_type sender, rank_type receiver) {
+[[nodiscard]] detail::tcp::hello greeting(detail::tcp::hello_kind kind, rank_type sender, rank_type receiver) {
   detail::tcp::hello h;
   h.world = known_world().world;
   h.kind = kind;
@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(a_fault_is_passed_on) {
     BOOST_TEST(world.deliver(r, r + 1, {0, 0}, 10) == "");
   }
   fault const f{failure::cancelled, 4, 4};
-  detail::tcp::hello last_words = greeting(detail::tcp::greeting::revoke, 4, 0);
+  detail::tcp::hello last_words = greeting(detail::tcp::hello_kind::revoke, 4, 0);
   last_words.fault = f.pack();
   descriptor const socket = say(world[0], last_words);
   BOOST_TEST(world.run_until([&] { return world[3].fault() && world[2].fault() && world[1].fault(); }) == "");
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(a_fault_behind_unread_data_is_found_before_a_rank_is_named)
   tcp_ranks world(4, known_world());
   std::vector<std::byte> const message(200'000);
   flow const s{0, 0};
-  descriptor bearer = say(world[1], greeting(detail::tcp::greeting::hello, 2, 1));
+  descriptor bearer = say(world[1], greeting(detail::tcp::hello_kind::connect, 2, 1));
   BOOST_TEST(world.run_until([&] {  // rank 1 waits for another message, so it leaves this one in the stream
     std::ignore = world[1].view(0, s, {message.size(), 1, nullptr});
     return world[1].connections() == 2 && world[0].send(1, s, message, 1).bytes == message.size();
@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_has_left_is_named_only_if_no_fault_is_told) {
   world.ranks[1].reset();
   std::byte const element{};
   BOOST_TEST(!world[0].send(1, {0, 0}, {&element, 1}, 1).is_accepted);  // no rank listens there any more
-  detail::tcp::hello last_words = greeting(detail::tcp::greeting::revoke, 1, 0);
+  detail::tcp::hello last_words = greeting(detail::tcp::hello_kind::revoke, 1, 0);
   fault const f{failure::peer_lost, 2, 1};
   last_words.fault = f.pack();
   descriptor const socket = say(world[0], last_words);
@@ -282,7 +282,7 @@ BOOST_AUTO_TEST_CASE(calls_that_differ_without_a_message) {
 /// rank as lost.
 BOOST_AUTO_TEST_CASE(a_rank_that_leaves_accuses_none) {
   tcp_ranks world(3, known_world());
-  descriptor needs = say(world[0], greeting(detail::tcp::greeting::hello, 1, 0));
+  descriptor needs = say(world[0], greeting(detail::tcp::hello_kind::connect, 1, 0));
   BOOST_TEST(world.run_until([&] { return world[0].connections() == 1; }) == "");
   needs.reset();
   world.ranks[0].reset();

@@ -37,7 +37,7 @@ struct intruder {
 [[nodiscard]] detail::tcp::hello hello_of(detail::tcp::world_id const& world, rank_type sender, rank_type receiver) {
   detail::tcp::hello h;
   h.world = world;
-  h.kind = detail::tcp::greeting::hello;
+  h.kind = detail::tcp::hello_kind::connect;
   h.sender = sender;
   h.receiver = receiver;
   h.window = 1 << 20;
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(unknown_peers_are_refused_while_messages_travel) {
   h.order = 0x04030201;
   attack(raw(h));
   h.order = detail::tcp::hello::expected_order;
-  h.kind = static_cast<detail::tcp::greeting>(99);
+  h.kind = static_cast<detail::tcp::hello_kind>(99);
   attack(raw(h));
   intruders.clear();  // closes the silent ones
   intruders.emplace_back(world[0]).say("tut");

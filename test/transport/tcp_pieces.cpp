@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(chunks_are_aligned_after_any_cut) {
   };
   detail::tcp::hello h;
   h.world = o.world;
-  h.kind = detail::tcp::greeting::hello;
+  h.kind = detail::tcp::hello_kind::connect;
   h.sender = 0;
   h.receiver = 1;
   say(h, sizeof h);
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(credit_in_advance_is_granted_once) {
   };
   detail::tcp::hello h;
   h.world = o.world;
-  h.kind = detail::tcp::greeting::hello;
+  h.kind = detail::tcp::hello_kind::connect;
   h.sender = 0;
   h.receiver = 1;
   say(&h, sizeof h);

@@ -32,7 +32,7 @@ class soft_switch {
         random_(static_cast<std::mt19937::result_type>(o.seed)),
         waiting_(o.limits.jobs, 2 * enough, enough / 8),
         next_report_(tutti::steady_now() + o.report) {
-    std::printf("soft_switch: listening at %s\n", port_.local().for_family(o.at.family()).text().c_str());
+    std::printf("soft_switch: listening at %s\n", port_.own_address().for_family(o.at.family()).text().c_str());
     std::fflush(stdout);
     constexpr int enough_kept = 4 << 20;
     if (int const kept = nic::receive_buffer(port_.descriptor()); kept < enough_kept) {

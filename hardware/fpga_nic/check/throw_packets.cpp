@@ -12,7 +12,7 @@ namespace nic = tutti::detail::fpga_nic;
 
 device::counter_values throw_packets(std::uint64_t seed, std::uint64_t frames) {
   std::mt19937_64 random(seed);
-  nic::key key{};
+  nic::secret_key key{};
   key[5] = std::byte{7};
   // The device supports no tags. With a key, all packets have one.
   nic::seal const seal = random() % 8 == 0 ? nic::seal(key) : nic::seal();

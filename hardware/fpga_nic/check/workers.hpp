@@ -114,7 +114,7 @@ class workers {
     if (p.head.job != plan_.nonce) {
       throw std::runtime_error("a member got an answer of another job");
     }
-    if (p.head.has(nic::flag::key)) {
+    if (p.head.has(nic::flag::weights)) {
       return take_weights(p);
     }
     std::uint32_t const q = p.head.sequence - plan_.begin;
@@ -201,7 +201,7 @@ class workers {
   }
   [[nodiscard]] nic::header keyed(nic::kind k, std::uint8_t m, std::uint32_t q) const {
     nic::header h = head(k, m, q);
-    h.flags = nic::flag::key;
+    h.flags = nic::flag::weights;
     h.sequence = q % plan_.slots;
     h.fingerprint = version(q);
     return h;

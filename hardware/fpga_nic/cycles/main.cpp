@@ -59,7 +59,7 @@ void store_weights(nic_model& model, unsigned workers) {
           .sequence = key,
           .slot = static_cast<std::uint16_t>(key),
           .workers = static_cast<std::uint8_t>(workers),
-          .flags = nic::flag::key},
+          .flags = nic::flag::weights},
          block);
   }
   model.settle(100'000'000);

@@ -233,7 +233,7 @@ communicator<Transport, N, Trace>::state::state(Joint& meeting, options const& i
     expects(meeting.size() == N, "communicator: its type says ", N, " ranks, and the world has ", meeting.size(),
             "; start that many, or take tutti::dynamic");
   }
-  this->calls_system = !detail::only_wakes<Transport>;
+  this->calls_system = !detail::shields_cancellation<Transport>;
   if constexpr (has_devices<Transport>) {
     settings.transport.device = transport.device_number();  // communicators split from it use the same device
   }

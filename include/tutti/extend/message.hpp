@@ -25,7 +25,8 @@ inline constexpr std::uint32_t transfer_lane = collective_lanes;  ///< lane of s
 /// The number of all lanes.
 inline constexpr std::uint32_t lane_count = collective_lanes + 1;
 
-/// Identifies the time at which the bytes of a send may be overwritten. 0: at once, because they have been copied.
+/// Identifies the time at which the receiver has released the bytes of a send. 0: at once, because they have been
+/// copied. The sender may then overwrite them, unless they are lent: a lent block is back when `view` shows its result.
 using ticket = std::uint64_t;
 
 /// The result of offering a message to a transport. A message of no bytes can be accepted, too.

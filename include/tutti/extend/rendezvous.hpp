@@ -36,7 +36,7 @@ concept locates_hosts = on_one_host<M> || (rendezvous<M> && requires(M const& m)
                           { m.local_host() } -> std::convertible_to<std::string>;
                         });
 
-/// A rendezvous of some members of a larger world. A transport made from it that is `known_by_world` names ranks in
+/// A rendezvous of some members of a larger world. A transport made from it that is `names_world_ranks` names ranks in
 /// faults and errors by their numbers in that world.
 template <class M>
 concept part_of_world = rendezvous<M> && requires(M const& m, rank_type r) {

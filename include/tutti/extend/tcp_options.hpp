@@ -17,7 +17,7 @@ struct tcp_options {
   /// host (`local_host()` of the rendezvous), or the loopback interface if all are on one host.
   std::string network_interface;
 
-  /// The fragment size in bytes: longer messages are sent in fragments, so that other lanes get their turn.
+  /// The longest piece in bytes: longer messages are sent in several pieces, so that other lanes get their turn.
   std::size_t piece = std::size_t{1} << 20;
   /// The window per peer and lane: bytes of unexpected messages that are stored before the sender has to wait.
   std::size_t window = std::size_t{4} << 20;

@@ -68,17 +68,17 @@ concept in_process = transport<T> && T::in_process;
 
 namespace detail {
 
-/// True for transports that themselves disable pthread_cancel around their rare system calls: to wake a peer, to read
-/// a peer's memory, and to sleep. In calls on other transports a thread can be cancelled only where it waits.
+/// True for transports that shield their rare system calls from pthread_cancel themselves: to wake a peer, to read a
+/// peer's memory, and to sleep. In calls on other transports a thread can be cancelled only where it waits.
 template <class T>
-inline constexpr bool only_wakes = requires { T::only_wakes; };
+inline constexpr bool shields_cancellation = requires { T::shields_cancellation; };
 
 }  // namespace detail
 
 /// A transport that can serve a part of a world: it names ranks in faults and errors by their numbers in the world, if
 /// its rendezvous knows those.
 template <class T>
-concept known_by_world = transport<T> && T::known_by_world;
+concept names_world_ranks = transport<T> && T::names_world_ranks;
 
 /// A transport that can detect a peer at the same flow with another call, even if no message ever arrives from there.
 /// `detect_mismatch` is called now and then about the peer that is waited for, and throws as `view` does.
@@ -122,7 +122,7 @@ concept shares_memory = requires(T const& t, rank_type peer, flow s, std::span<s
 /// A transport whose ranks may work in each other's memory. `lend` is a `send` that also offers the receiver a place
 /// for its result, if the transport supports it; the receiver's `give_back` of as many bytes to the same peer then
 /// writes them there, and the sender's `view` returns that place. Otherwise both are `send`. In between, that memory
-/// is the receiver's.
+/// is the receiver's, even if `is_released` is true.
 ///
 /// A receiver whose `view` shows the message may make the result in the sender's memory at once: `result_place` is the
 /// address, or null. Results made there are given back from there.

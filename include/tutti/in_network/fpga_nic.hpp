@@ -30,8 +30,10 @@ namespace tutti::inline v0_1_0 {
 ///     tutti::allreduce sum{world, tutti::in_network{}, tutti::sum<float>{}};
 ///
 /// The stand-in: without a device, and while it is silent, rank 0 serves in its place. The device is used again as
-/// soon as it answers. Sums have the bits of `star` up to 8 ranks; with more they are in order of arrival, and equal
-/// on all ranks. detail/fpga_nic/member_lanes.hpp says what happens to a lost packet.
+/// soon as it answers. The aggregator of an operation is the one of the two that serves; `has_aggregator` asks only if
+/// a device was named, because the stand-in alone is not worth using. Sums have the bits of `star` up to 8 ranks; with
+/// more they are in order of arrival, and equal on all ranks. detail/fpga_nic/member_lanes.hpp says what happens to a
+/// lost packet.
 ///
 /// Cost: that of the topology, with 22 bytes of header for each packet of 1,024 bytes. 2 MiB of memory for the last
 /// results, for ranks that lose them. The stand-in takes up to 40 MiB more at rank 0 once it serves, and with
@@ -71,21 +73,21 @@ class fpga_nic : public detail::udp::with_aggregator<fpga_nic<Host, Network>, Ho
     }
     // Rank 0 distributes the job's number and the device's address.
     std::string publication = meet.exchange(rank() == 0 ? std::to_string(detail::udp::draw_job()) + " " +
-                                                              network_.device() + " " + place_of(network_.device())
+                                                              network_.device() + " " + identity_of(network_.device())
                                                         : std::string())[0];
     std::string const nonce = take_word(publication);
     device_ = take_word(publication);
     if (!network_.rack().empty()) {
       device_ = network_.rack();
-      publication = place_of(device_);
+      publication = identity_of(device_);
     }
-    std::vector<std::string> cards =
-        meet.exchange(network_.card() + " " + std::to_string(network_.seal().fingerprint()) + " " + publication);
+    std::vector<std::string> endpoints = meet.exchange(
+        network_.endpoint_info() + " " + std::to_string(network_.seal().fingerprint()) + " " + publication);
     std::vector<typename network_type::port::address> addresses;
     std::string key;  // key of rank 0
-    for (std::string& card : cards) {
-      addresses.push_back(network_.address_of(take_word(card)));
-      std::string const rank_key = take_word(card);
+    for (std::string& entry : endpoints) {
+      addresses.push_back(network_.address_of(take_word(entry)));
+      std::string const rank_key = take_word(entry);
       key = addresses.size() == 1 ? rank_key : key;
       if (rank_key != key) {
         throw error(failure::join, "fpga_nic: rank " + std::to_string(addresses.size() - 1) +
@@ -93,12 +95,12 @@ class fpga_nic : public detail::udp::with_aggregator<fpga_nic<Host, Network>, Ho
                                        "file (TUTTI_FPGA_NIC_KEY), or none");
       }
     }
-    auto const racks = find_racks(cards);
+    auto const racks = find_racks(endpoints);
     std::optional<typename network_type::port::address> device_address;
     if (!device_.empty()) {
       device_address = network_.address_of(device_);
     }
-    member_.emplace(network_.open(), network_.seal(),
+    member_.emplace(network_.own_port(), network_.seal(),
                     detail::fpga_nic::job_terms{.nonce = detail::word_reader(nonce).number<std::uint32_t>(),
                                                 .slot_count = settings.slot_count,
                                                 .lease = settings.lease,
@@ -115,7 +117,7 @@ class fpga_nic : public detail::udp::with_aggregator<fpga_nic<Host, Network>, Ho
     member_->advance(now());
     while (!host_.fault() && now() < limit && member_->is_needed(now())) {
       member_->advance(now());
-      pollfd entry{network_.open().descriptor(), POLLIN, 0};
+      pollfd entry{network_.own_port().descriptor(), POLLIN, 0};
       ::poll(&entry, 1, 5);
     }
   }
@@ -141,7 +143,7 @@ class fpga_nic : public detail::udp::with_aggregator<fpga_nic<Host, Network>, Ho
   }
   /// A rank whose contribution the aggregator still waits for, or no_rank if this rank knows of none.
   [[nodiscard]] rank_type missing(rank_type, flow s) const { return member_->lanes().missing(s.lane); }
-  /// True if there is a device, and every operation through it had all ranks as workers.
+  /// True if there is a device, silent or not, and every operation through it had all ranks as workers.
   [[nodiscard]] bool has_aggregator() const noexcept { return !device_.empty() && (workers_ == 0 || all_workers_); }
   /// True if no operation has used the device so far.
   [[nodiscard]] bool aggregator_is_unused() const noexcept { return workers_ == 0; }
@@ -238,24 +240,24 @@ class fpga_nic : public detail::udp::with_aggregator<fpga_nic<Host, Network>, Ho
     return word;
   }
   /// The identity of a device, equal on all ranks; or an error text behind '?', which all ranks then throw.
-  [[nodiscard]] static std::string place_of(std::string const& device) {
+  [[nodiscard]] static std::string identity_of(std::string const& device) {
     try {
-      return device.empty() ? std::string() : network_type::place_of(device);
+      return device.empty() ? std::string() : network_type::identity_of(device);
     } catch (error const& e) {
       return std::string("?") + e.what();
     }
   }
   /// Groups ranks into racks: ranks with one device are in one rack.
-  [[nodiscard]] static host_map find_racks(std::vector<std::string> const& places) {
-    for (std::string const& entry : places) {
+  [[nodiscard]] static host_map find_racks(std::vector<std::string> const& identities) {
+    for (std::string const& entry : identities) {
       if (entry.starts_with('?')) {
         throw error(failure::join, entry.substr(1));
       }
     }
-    host_map racks(places);
+    host_map racks(identities);
     if (racks.hosts() > 1) {
-      for (rank_type r = 0; r != places.size(); ++r) {
-        if (places[r].empty()) {
+      for (rank_type r = 0; r != identities.size(); ++r) {
+        if (identities[r].empty()) {
           throw error(failure::join, "fpga_nic: other ranks have devices of their racks, and rank " +
                                          std::to_string(r) + " has none; give all ranks one (TUTTI_FPGA_NIC_RACK)");
         }
@@ -282,7 +284,7 @@ class fpga_nic : public detail::udp::with_aggregator<fpga_nic<Host, Network>, Ho
       host_.probe();
       std::size_t const open_before = std::exchange(left, member_->open_requests());
       this->revoke_if_absent(base::other_wait, {left == open_before ? source : no_rank});
-      pollfd entry{network_.open().descriptor(), POLLIN, 0};
+      pollfd entry{network_.own_port().descriptor(), POLLIN, 0};
       ::poll(&entry, 1, 1);
     }
     member_->end_requests();

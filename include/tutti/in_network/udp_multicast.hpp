@@ -215,15 +215,15 @@ class udp_multicast
     std::uint32_t const nonce = detail::udp::draw_job();
     std::vector<std::string> const publications =
         meet.exchange(detail::message({(std::min)(settings.window, (std::max)(network_.room(), 4U)), " ", nonce, " ",
-                                       network_.card(), " ", network_.choose_group(nonce)}));
+                                       network_.endpoint_info(), " ", network_.choose_group(nonce)}));
     typename member_type::terms terms{.window = settings.window};
-    std::vector<std::string> cards;
+    std::vector<std::string> endpoints;
     std::vector<typename network_type::port::address> addresses;
     for (std::string const& publication : publications) {
       detail::word_reader reader(publication);
       terms.window = (std::min)(terms.window, reader.number<std::uint32_t>());
       auto const job = reader.number<std::uint32_t>();
-      addresses.push_back(network_.address_of(cards.emplace_back(reader.word())));
+      addresses.push_back(network_.address_of(endpoints.emplace_back(reader.word())));
       if (addresses.size() == 1) {
         terms.nonce = job;
         group_ = reader.word();
@@ -235,10 +235,10 @@ class udp_multicast
       no_group_reason_ = known_failures(meet);
     }
     if (no_group_reason_.empty()) {
-      no_group_reason_ = first_reason(meet.exchange(network_.join(group_, cards)));
+      no_group_reason_ = first_reason(meet.exchange(network_.join(group_, endpoints)));
     }
     if (no_group_reason_.empty()) {
-      member_.emplace(network_.open(), terms, rank(), std::move(addresses), network_.address_of(group_));
+      member_.emplace(network_.own_port(), terms, rank(), std::move(addresses), network_.address_of(group_));
       no_group_reason_ = probe_group(meet, settings.probe_time);
     }
     if (!no_group_reason_.empty()) {
@@ -318,7 +318,7 @@ class udp_multicast
         next = now() + probe_interval;
         was_hearing = hears;
       }
-      pollfd entry{network_.open().descriptor(), POLLIN, 0};
+      pollfd entry{network_.own_port().descriptor(), POLLIN, 0};
       ::poll(&entry, 1, static_cast<int>(probe_interval / std::chrono::milliseconds(1)));
       member_->advance(now());
     }

@@ -37,7 +37,7 @@ struct locality_options {
 ///
 /// Cost: a table look-up per call; while waiting, both transports are polled.
 /// Thread safety: one thread at a time; instances are independent.
-template <known_by_world IntraHost, transport InterHost>
+template <names_world_ranks IntraHost, transport InterHost>
 class by_locality {
  public:
   /// The name of the transport in errors and traces.
@@ -283,10 +283,10 @@ class by_locality {
     return inter_host_.incidents();
   }
   /// The address of a peer, for errors; empty if there is none.
-  [[nodiscard]] std::string place_of(rank_type peer) const
-    requires requires(InterHost const& transport) { transport.place_of(peer); }
+  [[nodiscard]] std::string describe_address(rank_type peer) const
+    requires requires(InterHost const& transport) { transport.describe_address(peer); }
   {
-    return ranks_within_host_[peer] == no_rank ? inter_host_.place_of(peer) : std::string();
+    return ranks_within_host_[peer] == no_rank ? inter_host_.describe_address(peer) : std::string();
   }
   /// The address by which the other members reach this host.
   [[nodiscard]] std::string local_host() const

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/shared_memory/common_places.hpp>
+#include <tutti/detail/shared_memory/common_locations.hpp>
 #include <tutti/detail/shared_memory/large_elements.hpp>
 #include <tutti/detail/shared_memory/loopback_world.hpp>
 #include <tutti/detail/shared_memory/outbox.hpp>
@@ -19,17 +19,17 @@ namespace tutti::inline v0_1_0 {
 /// Thread safety: one thread at a time, which is the rank's own; instances are independent.
 class loopback {
   using world = detail::loopback_world;
-  using endpoint_type = detail::mailbox_endpoint<detail::common_places>;
+  using endpoint_type = detail::mailbox_endpoint<detail::common_locations>;
 
  public:
   /// The name of the transport in errors and traces.
   static constexpr std::string_view name = "loopback";
   /// True: `spawn` starts ranks as threads of this process.
   static constexpr bool in_process = true;
-  /// True: system calls are made only to wake a peer, and to sleep.
-  static constexpr bool only_wakes = true;
+  /// True: no thread is cancelled in the rare system calls, which wake a peer or sleep.
+  static constexpr bool shields_cancellation = true;
   /// True: faults name ranks by their numbers in the world.
-  static constexpr bool known_by_world = true;
+  static constexpr bool names_world_ranks = true;
 
   /// Joins the world. Collective.
   /// @throws error(failure::join) if the ranks are not threads of one process, or the process has no descriptors left;
@@ -37,14 +37,14 @@ class loopback {
   template <rendezvous M>
   explicit loopback(M& meet)
       : world_(join(meet)),
-        endpoint_(world_->segment(), meet, detail::common_places{}, world_->bells(), world_->barrier()),
+        endpoint_(world_->segment(), meet, detail::common_locations{}, world_->bells(), world_->barrier()),
         outbox_(endpoint_, world_->chunks(meet.rank())),
         elements_(meet.size()) {}
 
   loopback(loopback const&) = delete;
   loopback& operator=(loopback const&) = delete;
   /// Leaves the world. Peers that still wait for this rank get failure::peer_lost.
-  TUTTI_COLD ~loopback() { endpoint_.leave(all_live); }
+  TUTTI_COLD ~loopback() { endpoint_.leave(none_died); }
 
   /// The number of this rank.
   [[nodiscard]] rank_type rank() const noexcept { return endpoint_.rank(); }
@@ -136,10 +136,10 @@ class loopback {
   /// Tells the other ranks the reason why this one leaves: a fault in another communicator of its world.
   void announce_departure(tutti::fault const& cause) noexcept { endpoint_.announce_departure(cause); }
   /// Returns once nothing accesses this rank's memory any more; called after a fault.
-  void quiesce() noexcept { endpoint_.quiesce(all_live); }
+  void quiesce() noexcept { endpoint_.quiesce(none_died); }
 
  private:
-  static constexpr auto all_live = [](rank_type) noexcept { return true; };
+  static constexpr auto none_died = [](rank_type) noexcept { return false; };
 
   template <rendezvous M>
   static world::handle join(M& meet) {

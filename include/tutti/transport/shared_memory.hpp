@@ -24,17 +24,17 @@ namespace tutti::inline v0_1_0 {
 /// Thread safety: one thread at a time; instances are independent.
 template <class Doorbells>  // one instance; a class would cost each unit that includes tutti.hpp 0.06 s
 class basic_shared_memory {
-  using endpoint_type = detail::mailbox_endpoint<detail::shared_places>;
+  using endpoint_type = detail::mailbox_endpoint<detail::shared_locations>;
 
  public:
   /// The name of the transport in errors and traces.
   static constexpr std::string_view name = "shared_memory";
   /// False: `spawn` starts ranks as processes.
   static constexpr bool in_process = false;
-  /// True: system calls are made only to wake a peer, to read a peer's memory, and to sleep.
-  static constexpr bool only_wakes = true;
+  /// True: no thread is cancelled in the rare system calls, which wake a peer, read a peer's memory, or sleep.
+  static constexpr bool shields_cancellation = true;
   /// True: faults name ranks by their numbers in the world.
-  static constexpr bool known_by_world = true;
+  static constexpr bool names_world_ranks = true;
   /// The options for construction; see `open_transport`.
   using options = shared_memory_options;
 
@@ -44,7 +44,7 @@ class basic_shared_memory {
   template <rendezvous M>
   explicit basic_shared_memory(M& meet, options const& settings = {})
       : world_(meet, settings),
-        endpoint_(world_.mail(), meet, world_.places(), world_.bells(), world_.barrier()),
+        endpoint_(world_.mail(), meet, world_.locations(), world_.bells(), world_.barrier()),
         outbox_(endpoint_, world_.chunks(meet.rank())),
         attached_messages_(meet.size()),
         reader_(world_, meet.size()),
@@ -55,7 +55,7 @@ class basic_shared_memory {
   /// Leaves the world. Peers that still wait for this rank get failure::peer_lost.
   ~basic_shared_memory() {
     if (world_.bells().own_descriptor() >= 0) {  // else this is a copy in a forked child, which takes no part
-      endpoint_.leave([this](rank_type r) { return is_alive(r); });
+      endpoint_.leave([this](rank_type r) { return has_died(r); });
     }
   }
 
@@ -92,8 +92,8 @@ class basic_shared_memory {
   }
   /// Offers a message like `send`, with the place where the receiver may write its result.
   send_result lend(rank_type peer, flow s, std::span<std::byte const> bytes, std::size_t granule, std::byte* back) {
-    bool const is_lendable =
-        outbox_.lends(bytes.size()) && endpoint_.places().is_shared(bytes.data()) && endpoint_.places().is_shared(back);
+    bool const is_lendable = outbox_.lends(bytes.size()) && endpoint_.locations().is_shared(bytes.data()) &&
+                             endpoint_.locations().is_shared(back);
     return is_lendable ? outbox_.lend(peer, s, bytes, back) : send(peer, s, bytes, granule);
   }
   /// Offers bytes that the peer has lent, like `send`; writes them to the peer's place if possible.
@@ -160,11 +160,11 @@ class basic_shared_memory {
   [[nodiscard, gnu::always_inline]] tutti::fault fault() const noexcept { return endpoint_.fault(); }
   /// Probes for dead peers. Cost: one system call per peer, unless another rank has just probed.
   void probe() noexcept {
-    if (!endpoint_.claims_liveness_check(now())) {
+    if (!endpoint_.claims_probe(now())) {
       return;
     }
     for (rank_type r = 0; r < size() && !fault(); ++r) {
-      if (!is_alive(r)) {
+      if (has_died(r)) {
         endpoint_.revoke({failure::peer_lost, endpoint_.world_number(r), endpoint_.world_number(rank())});
       }
     }
@@ -175,7 +175,7 @@ class basic_shared_memory {
   void announce_departure(tutti::fault const& cause) noexcept { endpoint_.announce_departure(cause); }
   /// Returns once nothing accesses this rank's memory any more; called after a fault.
   void quiesce() noexcept {
-    endpoint_.quiesce([this](rank_type r) { return is_alive(r); });
+    endpoint_.quiesce([this](rank_type r) { return has_died(r); });
   }
 
  private:
@@ -187,14 +187,14 @@ class basic_shared_memory {
   chunk next(rank_type peer, flow s, receive_request const& request) {
     chunk const c = endpoint_.view(peer, s);
     if (c.bytes <= detail::mailbox::max_inline ||
-        !detail::shared_places::is_private(endpoint_.message_place(peer, s))) {
+        !detail::shared_locations::is_private(endpoint_.message_location(peer, s))) {
       return c;
     }
     if (!reader_.requests_parts(peer, s.lane)) [[likely]] {
       if (chunk const part = reader_.view(peer, s.lane, reinterpret_cast<std::uintptr_t>(c.data), c.bytes, request)) {
         return part;
       }
-      if (!is_alive(peer)) {
+      if (has_died(peer)) {
         endpoint_.revoke({failure::peer_lost, endpoint_.world_number(peer), endpoint_.world_number(rank())});
         return {};
       }
@@ -225,13 +225,13 @@ class basic_shared_memory {
 
   /// True if the peer reads the bytes in place, in shared memory.
   [[nodiscard]] bool lies_in_shared_memory(flow s, std::span<std::byte const> bytes) const noexcept {
-    return outbox_.shares(s, bytes.size()) && endpoint_.places().is_shared(bytes.data());
+    return outbox_.shares(s, bytes.size()) && endpoint_.locations().is_shared(bytes.data());
   }
 
-  /// False for a process that died or executed another program. A rank that leaves announces it before it closes its
-  /// doorbell, hence the second check.
-  [[nodiscard]] bool is_alive(rank_type r) const noexcept {
-    return r == rank() || endpoint_.has_departed(r) || world_.is_alive(r) || endpoint_.has_departed(r);
+  /// True if a rank's process has ended before the rank left in order. A rank that leaves announces its departure
+  /// before it closes its doorbell, hence the second check.
+  [[nodiscard]] bool has_died(rank_type r) const noexcept {
+    return r != rank() && !endpoint_.has_departed(r) && world_.has_ended(r) && !endpoint_.has_departed(r);
   }
 
   detail::shared_world<Doorbells> world_;

@@ -13,7 +13,7 @@ namespace tutti::inline v0_1_0 {
 /// A transport between processes anywhere, over TCP. Connections are made on first use, so there are as many as the
 /// schedules have edges.
 ///
-/// Messages are sent at once, without a copy in user space at the sender, in fragments of `options::piece` bytes.
+/// Messages are sent at once, without a copy in user space at the sender, in pieces of up to `options::piece` bytes.
 /// Expected messages are read from the socket straight to their place, or, to be combined, through a buffer that fits
 /// into the cache. Unexpected messages are stored, up to the window of `options::window` bytes per lane; then the
 /// sender waits. Once a receiver has begun a message it must keep calling `view` until the message is complete,
@@ -41,7 +41,7 @@ class tcp {
   explicit tcp(M& meet, options const& settings = {})
       : mesh_(settings, detail::tcp::own_address(meet, settings), meet.rank(), meet.size()) {
     std::vector<std::string> const endpoints =
-        meet.exchange(detail::tcp::endpoint_info::local(mesh_.listening_address(), settings).text());
+        meet.exchange(detail::tcp::endpoint_info::make(mesh_.listening_address(), settings).text());
     mesh_.meet(detail::tcp::directions_of(endpoints, mesh_.listening_address()));
   }
 
@@ -147,7 +147,7 @@ class tcp {
   /// The address by which the other members reach this host.
   [[nodiscard]] std::string local_host() const { return mesh_.listening_address().host(); }
   /// The address at which a peer listens, "10.0.0.2:41234", and the time for which connecting to it has failed.
-  [[nodiscard]] std::string place_of(rank_type peer) const { return mesh_.place_of(peer); }
+  [[nodiscard]] std::string describe_address(rank_type peer) const { return mesh_.describe_address(peer); }
   /// The address at which this rank listens: "10.0.0.1:41234".
   [[nodiscard]] std::string address() const { return mesh_.listening_address().text(); }
 

@@ -187,7 +187,9 @@ class verbs {
   /// Tells the other ranks why this one leaves: a fault in another communicator of its world.
   void announce_departure(tutti::fault const& reason) { connections_->announce_departure(reason); }
   /// The address of a peer, for errors; empty if there is none.
-  [[nodiscard]] std::string place_of(rank_type peer) const { return connections_->mesh().place_of(peer); }
+  [[nodiscard]] std::string describe_address(rank_type peer) const {
+    return connections_->mesh().describe_address(peer);
+  }
   /// Returns when neither peers nor the device access this rank's memory any more, after a second at most.
   void quiesce() { connections_->quiesce(); }
 

@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(a_device_that_dies_and_comes_back_changes_nothing) {
   constexpr rank_type n = 4;
   constexpr int steps = 60;
   for (double const loss : {0.0, 0.01}) {
-    network net(n, {.packets = {.loss = loss, .seed = 7}, .limits = {.guard = tutti::detail::udp::key{}}});
+    network net(n, {.packets = {.loss = loss, .seed = 7}, .limits = {.guard = tutti::detail::udp::secret_key{}}});
     auto const results = run(net, n, 40s, [&](auto& world) -> std::string {
       tutti::allreduce sum{world, in_network{}, tutti::sum<float>{}};
       tutti::allreduce reference{world, tutti::star{}, tutti::sum<float>{}};

@@ -35,7 +35,7 @@ namespace udp = tutti::detail::udp;
   udp::header h = contribution(0, 1, number, length, tutti::network_operation::none);
   h.kind = kind;
   h.fingerprint = version;
-  h.flags = udp::flag::key;
+  h.flags = udp::flag::weights;
   return h;
 }
 

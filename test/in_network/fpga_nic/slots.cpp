@@ -76,7 +76,7 @@ std::vector<nic::header> all_kinds() {
 }
 
 BOOST_AUTO_TEST_CASE(what_is_written_is_read) {
-  for (nic::seal const& seal : {nic::seal(), nic::seal(nic::key{std::byte{1}})}) {
+  for (nic::seal const& seal : {nic::seal(), nic::seal(nic::secret_key{std::byte{1}})}) {
     for (nic::header h : all_kinds()) {
       std::vector<std::byte> const payload(h.length, std::byte{5});
       auto const bytes = written(h, payload, seal);
@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(a_header_that_says_what_cannot_be_is_malformed) {
 }
 
 BOOST_AUTO_TEST_CASE(siphash_gives_what_its_authors_print) {
-  nic::key k;
+  nic::secret_key k;
   std::vector<std::byte> message(15);
   std::ranges::generate(k, [i = 0]() mutable { return static_cast<std::byte>(i++); });
   std::ranges::generate(message, [i = 0]() mutable { return static_cast<std::byte>(i++); });
@@ -146,8 +146,8 @@ BOOST_AUTO_TEST_CASE(siphash_gives_what_its_authors_print) {
 
 BOOST_AUTO_TEST_CASE(a_seal_reads_nothing_that_another_key_or_none_has_written) {
   nic::seal const none;
-  nic::seal const one(nic::key{std::byte{1}});
-  nic::seal const other(nic::key{std::byte{2}});
+  nic::seal const one(nic::secret_key{std::byte{1}});
+  nic::seal const other(nic::secret_key{std::byte{2}});
   std::vector<std::byte> const payload(16);
   auto const h = contribution(0, 2, 0, 16);
   nic::packet p;
@@ -255,7 +255,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_result_has_the_bits_of_the_fold, Operation, oper
       for (unsigned const w : arrival) {
         h.worker = static_cast<std::uint8_t>(w);
         auto const v = slots.contribute(h.worker, h, std::as_bytes(std::span(all[w])));
-        BOOST_TEST((v.result == (w == arrival.back() ? outcome::complete : outcome::store)));
+        BOOST_TEST((v.result == (w == arrival.back() ? outcome::complete : outcome::pending)));
       }
       auto const wanted = folded<R>(all, in_rank_order ? ranks : arrival);
       BOOST_TEST(std::ranges::equal(slots.data(h), std::as_bytes(std::span(wanted))),
@@ -293,8 +293,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(contributions_of_racks_are_added_rack_by_rack, Ope
       for (unsigned const w : arrival) {
         h.worker = static_cast<std::uint8_t>(w);
         auto const give = [&] { return slots.contribute(h.worker, h, std::as_bytes(std::span(all[w]))).result; };
-        BOOST_TEST((give() == (w == arrival.back() ? outcome::complete : outcome::store)));
-        BOOST_TEST((give() == (w == arrival.back() ? outcome::accept : outcome::duplicate)));
+        BOOST_TEST((give() == (w == arrival.back() ? outcome::complete : outcome::pending)));
+        BOOST_TEST((give() == (w == arrival.back() ? outcome::available : outcome::duplicate)));
       }
       std::vector<std::vector<T>> of_racks;
       for (unsigned rack = 0; rack != sizes.size(); ++rack) {
@@ -367,8 +367,8 @@ BOOST_AUTO_TEST_CASE(a_duplicate_changes_nothing_and_is_answered_once_there_is_a
   BOOST_TEST((slots == before));
   BOOST_TEST((worker(1, 0).to(slots).result == outcome::complete));
   auto const complete = slots;
-  BOOST_TEST((worker(0, 0).to(slots).result == outcome::accept));
-  BOOST_TEST((worker(1, 0).to(slots).result == outcome::accept));
+  BOOST_TEST((worker(0, 0).to(slots).result == outcome::available));
+  BOOST_TEST((worker(1, 0).to(slots).result == outcome::available));
   BOOST_TEST((slots == complete));
 }
 
@@ -379,7 +379,7 @@ BOOST_AUTO_TEST_CASE(a_later_sequence_replaces_what_is_complete_and_waits_for_wh
   BOOST_TEST((worker(1, 6).to(slots).result == outcome::busy));
   BOOST_TEST((slots == open));
   std::ignore = worker(1, 5).to(slots);
-  BOOST_TEST((worker(1, 6).to(slots).result == outcome::store));
+  BOOST_TEST((worker(1, 6).to(slots).result == outcome::pending));
   auto const next = slots;
   BOOST_TEST((worker(0, 5).to(slots).result == outcome::late));
   BOOST_TEST((slots.query(worker(0, 5).h).result == outcome::late));
@@ -389,25 +389,25 @@ BOOST_AUTO_TEST_CASE(a_later_sequence_replaces_what_is_complete_and_waits_for_wh
 BOOST_AUTO_TEST_CASE(a_member_that_is_ahead_does_not_keep_others_from_an_earlier_sequence) {
   nic::slot_table slots(1, 8);
   std::ignore = worker(2, 9, 3).to(slots);  // no member of the later sequences
-  BOOST_TEST((slots.query(worker(0, 7).h).result == outcome::store));
-  BOOST_TEST((worker(0, 7).to(slots).result == outcome::store));
+  BOOST_TEST((slots.query(worker(0, 7).h).result == outcome::pending));
+  BOOST_TEST((worker(0, 7).to(slots).result == outcome::pending));
   BOOST_TEST((worker(2, 9, 3).to(slots).result == outcome::busy));
   BOOST_TEST((worker(1, 7).to(slots).result == outcome::complete));
-  BOOST_TEST((worker(2, 9, 3).to(slots).result == outcome::store));
+  BOOST_TEST((worker(2, 9, 3).to(slots).result == outcome::pending));
   BOOST_TEST((worker(0, 7).to(slots).result == outcome::late));
 }
 
 BOOST_AUTO_TEST_CASE(a_member_that_goes_on_has_its_result_from_elsewhere) {
   nic::slot_table slots(1, 8);
   std::ignore = worker(0, 7, 3).to(slots);
-  BOOST_TEST((worker(0, 9, 3).to(slots).result == outcome::store));
+  BOOST_TEST((worker(0, 9, 3).to(slots).result == outcome::pending));
   BOOST_TEST((slots.at(worker(0, 9).h).has_sequence(9)));
 }
 
 BOOST_AUTO_TEST_CASE(sequences_wrap) {
   nic::slot_table slots(1, 8);
   for (std::uint32_t const q : {UINT32_MAX, 0U}) {
-    BOOST_TEST((worker(0, q).to(slots).result == outcome::store));
+    BOOST_TEST((worker(0, q).to(slots).result == outcome::pending));
     BOOST_TEST((worker(1, q).to(slots).result == outcome::complete));
   }
   BOOST_TEST((worker(0, UINT32_MAX).to(slots).result == outcome::late));
@@ -421,7 +421,7 @@ BOOST_AUTO_TEST_CASE(phases_and_slots_know_nothing_of_each_other) {
       g.h.slot = static_cast<std::uint16_t>(slot);
       g.h.flags = static_cast<std::uint16_t>(phase);
       g.x += static_cast<float>(10 * slot + 100 * phase);
-      BOOST_TEST((g.to(slots).result == (w == 0 ? outcome::store : outcome::complete)));
+      BOOST_TEST((g.to(slots).result == (w == 0 ? outcome::pending : outcome::complete)));
       if (w == 1) {
         float sum = 0;
         std::memcpy(&sum, slots.data(g.h).data(), sizeof sum);
@@ -480,17 +480,17 @@ BOOST_AUTO_TEST_CASE(what_is_not_done_here_is_refused_and_changes_nothing) {
 BOOST_AUTO_TEST_CASE(a_query_is_answered_by_what_is_known) {
   nic::slot_table slots(1, 8);
   nic::header const h = worker(0, 0, 3).h;
-  BOOST_TEST((slots.query(h).result == outcome::store));
+  BOOST_TEST((slots.query(h).result == outcome::pending));
   BOOST_TEST(!slots.at(h).has_sequence(0));
   std::ignore = worker(0, 0, 3).to(slots);
   std::ignore = worker(2, 0, 3).to(slots);
-  BOOST_TEST((slots.query(h).result == outcome::store));
+  BOOST_TEST((slots.query(h).result == outcome::pending));
   BOOST_TEST((slots.at(h).has_sequence(0) && slots.at(h).contributors.has(0) && !slots.at(h).contributors.has(1)));
   nic::header other = h;
   other.fingerprint ^= 1;
   BOOST_TEST((slots.query(other).result == outcome::mismatch));
   std::ignore = worker(1, 0, 3).to(slots);
-  BOOST_TEST((slots.query(h).result == outcome::accept));
+  BOOST_TEST((slots.query(h).result == outcome::available));
 }
 
 BOOST_AUTO_TEST_CASE(a_supplied_result_completes_a_slot_unless_it_is_complete) {
@@ -504,9 +504,10 @@ BOOST_AUTO_TEST_CASE(a_supplied_result_completes_a_slot_unless_it_is_complete) {
     for (unsigned w = 0; w < there; ++w) {
       std::ignore = worker(w, 0, 3).to(slots);
     }
-    BOOST_TEST((slots.supply(1, supplied, bytes(result)).result == (there == 3 ? outcome::accept : outcome::complete)));
-    BOOST_TEST((slots.supply(1, supplied, bytes(other)).result == outcome::accept));
-    BOOST_TEST((worker(2, 0, 3).to(slots).result == outcome::accept));
+    BOOST_TEST(
+        (slots.supply(1, supplied, bytes(result)).result == (there == 3 ? outcome::available : outcome::complete)));
+    BOOST_TEST((slots.supply(1, supplied, bytes(other)).result == outcome::available));
+    BOOST_TEST((worker(2, 0, 3).to(slots).result == outcome::available));
     float got = 0;
     std::memcpy(&got, slots.data(supplied).data(), sizeof got);
     BOOST_TEST(got == (there == 3 ? 6 : result));
@@ -593,7 +594,7 @@ class bad_network {
     unsigned const sender = members_[q][h.worker];
     auto const before = slots_;
     auto const v = slots_.contribute(static_cast<std::uint8_t>(sender), h, std::as_bytes(std::span(&x, 1)));
-    bool const taken = v.result == outcome::store || v.result == outcome::complete;
+    bool const taken = v.result == outcome::pending || v.result == outcome::complete;
     BOOST_TEST_REQUIRE((taken || slots_ == before));
     BOOST_TEST_REQUIRE((v.result != outcome::mismatch && v.result != outcome::unsupported_operation));
     if (taken) {
@@ -602,7 +603,7 @@ class bad_network {
       }
       order_[q].push_back(sender);
     }
-    if (v.result == outcome::complete || v.result == outcome::accept) {
+    if (v.result == outcome::complete || v.result == outcome::available) {
       float result = 0;
       std::memcpy(&result, slots_.data(h).data(), sizeof result);
       for (unsigned const to : members_[q]) {

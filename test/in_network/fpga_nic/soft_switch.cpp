@@ -110,7 +110,7 @@ struct bench {
 
 /// A guarded switch with memory for this number of jobs of ten slots.
 bench guarded(std::size_t jobs) {
-  return bench({.memory = jobs * 10 * nic::slot_table::bytes(1, 0), .guard = nic::key{}});
+  return bench({.memory = jobs * 10 * nic::slot_table::bytes(1, 0), .guard = nic::secret_key{}});
 }
 
 bool is_refusal(bench::answer const& a, nic::refusal reason) {
@@ -253,7 +253,7 @@ BOOST_AUTO_TEST_CASE(a_claim_with_weights_makes_way_for_those_of_others) {
   auto const store = [&](unsigned source, std::uint32_t job, std::uint32_t k) {
     nic::header h = of_kind(nic::kind::supply, 0, 2, k);
     h.job = job;
-    h.flags = nic::flag::key;
+    h.flags = nic::flag::weights;
     h.length = nic::block_bytes;
     return b.take(source, h).front().h.kind == nic::kind::result;
   };
@@ -290,7 +290,7 @@ BOOST_AUTO_TEST_CASE(addresses_tell_hosts) {
                                   {"::1", "127.0.0.1", false}}) {
     BOOST_TEST(nic::are_on_one_host(at(a, 1), at(b, 2)) == are, a << " " << b);
   }
-  nic::key const k{};
+  nic::secret_key const k{};
   BOOST_TEST(nic::proof_of(k, at("10.0.0.1", 1), 1) != nic::proof_of(k, at("10.0.0.1", 2), 1));
   BOOST_TEST(nic::proof_of(k, at("10.0.0.1", 1), 1) != nic::proof_of(k, at("10.0.0.2", 1), 1));
   BOOST_TEST(nic::proof_of(k, at("10.0.0.1", 1), 1) != nic::proof_of(k, at("10.0.0.1", 1), 2));
@@ -320,11 +320,11 @@ BOOST_AUTO_TEST_CASE(unknown_senders_change_nothing_and_get_little) {
 }
 
 BOOST_AUTO_TEST_CASE(what_is_malformed_or_badly_tagged_or_an_answer_is_counted_and_not_answered) {
-  nic::seal const seal(nic::key{std::byte{1}});
+  nic::seal const seal(nic::secret_key{std::byte{1}});
   bench b({}, seal);
   std::vector<std::byte> const eight(8);
   BOOST_TEST(b.take(100, written(contribution(0, 1, 0, 8), eight)).empty());
-  BOOST_TEST(b.take(100, written(contribution(0, 1, 0, 8), eight, nic::seal(nic::key{std::byte{2}}))).empty());
+  BOOST_TEST(b.take(100, written(contribution(0, 1, 0, 8), eight, nic::seal(nic::secret_key{std::byte{2}}))).empty());
   BOOST_TEST(b.device.counts().invalid_tags == 2U);
   BOOST_TEST(b.take(100, std::span(eight)).empty());
   for (auto const& [kind, length] :
@@ -537,13 +537,13 @@ void carries(Port& source, Port& destination) {
     nic::header const h = contribution(1, 2, i, length);
     std::vector<std::byte> const payload(length, static_cast<std::byte>(i));
     wanted.push_back(written(h, payload));
-    BOOST_TEST_REQUIRE(source.send(destination.local(), h, payload));
+    BOOST_TEST_REQUIRE(source.send(destination.own_address(), h, payload));
     if (i % 50 == 49) {
       BOOST_TEST_REQUIRE(source.flush());
       while (got.size() < wanted.size()) {
         BOOST_TEST_REQUIRE(something_comes(destination));
         destination.drain([&](auto const& sender, std::span<std::byte const> bytes, bool congested) {
-          BOOST_TEST((sender == source.local()));
+          BOOST_TEST((sender == source.own_address()));
           BOOST_TEST(!congested);
           got.emplace_back(bytes.begin(), bytes.end());
         });
@@ -574,7 +574,7 @@ BOOST_AUTO_TEST_CASE(and_so_they_do_over_ipv6) {
   // A port at the wildcard address serves both IP versions.
   nic::udp_port both(nic::any_address(0));
   nic::udp_port four(net::resolve("127.0.0.1", 0).front());
-  auto const at = net::resolve("127.0.0.1", both.local().for_family(AF_INET6).port()).front();
+  auto const at = net::resolve("127.0.0.1", both.own_address().for_family(AF_INET6).port()).front();
   nic::header const h = contribution(0, 1, 0, 0);
   four.send(nic::endpoint(at), h, {});
   four.flush();
@@ -594,7 +594,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(what_a_port_carries_costs_no_allocation, Model, mo
       before = support::allocations;
     }
     for (int i = 0; i < 50; ++i) {
-      m.a.send(m.b.local(), h, payload);
+      m.a.send(m.b.own_address(), h, payload);
     }
     m.a.flush();
     for (std::size_t got = 0; got < 50;) {
@@ -617,7 +617,7 @@ BOOST_AUTO_TEST_CASE(bursts_cost_few_system_calls) {
   nic::header const h = contribution(0, 2, 0, 1024);
   std::vector<std::byte> const payload(1024);
   for (int i = 0; i < 120; ++i) {
-    m.a.send(m.b.local(), h, payload);
+    m.a.send(m.b.own_address(), h, payload);
   }
   m.a.flush();
   BOOST_TEST(m.a.counts().sent_packets == 120U);
@@ -632,7 +632,7 @@ BOOST_AUTO_TEST_CASE(more_destinations_than_bursts_are_served_in_turn) {
   }
   for (std::uint32_t q = 0; q < 10; ++q) {
     for (auto& p : destination) {
-      BOOST_TEST(source.send(p.local(), contribution(0, 1, q, 0), {}));
+      BOOST_TEST(source.send(p.own_address(), contribution(0, 1, q, 0), {}));
     }
   }
   source.flush();
@@ -650,7 +650,7 @@ BOOST_AUTO_TEST_CASE(more_destinations_than_bursts_are_served_in_turn) {
 
 BOOST_AUTO_TEST_CASE(datagrams_of_others_come_as_they_are_and_congestion_is_seen) {
   nic::udp_port port(net::resolve("127.0.0.1", 0).front());
-  auto const at = port.local().for_family(AF_INET);
+  auto const at = port.own_address().for_family(AF_INET);
   tutti::detail::descriptor const other([] { return ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0); });
   std::vector<std::byte> const bytes(5000, std::byte{7});
   for (auto const& [size, tos] : {std::pair{std::size_t{0}, 0}, {5000, 0}, {21, 1}, {22, 2}, {23, 3}}) {
@@ -934,7 +934,7 @@ BOOST_AUTO_TEST_CASE(programs_of_racks_sum_through_one_above_them) {
     unsigned const rack = w < 2 ? 0 : 1;
     ports.emplace_back(net::resolve("127.0.0.1", 0).front());
     all.emplace_back(ports.back(), racks[rack].address, w - 2 * rack, 2 + rack, count, nic::seal(), 7, 20ms,
-                     nic::rack_place{static_cast<std::uint8_t>(rack), 2}, 2 * rack);
+                     nic::rack_position{static_cast<std::uint8_t>(rack), 2}, 2 * rack);
   }
   BOOST_TEST_REQUIRE(finish(all, [] {}));
   for (std::size_t i = 0; i < count * member::elements; ++i) {
@@ -949,7 +949,7 @@ BOOST_AUTO_TEST_CASE(programs_of_racks_sum_through_one_above_them) {
 }
 
 BOOST_AUTO_TEST_CASE(the_program_emulates_a_network_and_reads_what_has_a_tag) {
-  nic::key key{};
+  nic::secret_key key{};
   key[15] = std::byte{0xab};
   char path[] = "/tmp/tutti_key_XXXXXX";
   tutti::detail::descriptor const file([&] { return ::mkstemp(path); });

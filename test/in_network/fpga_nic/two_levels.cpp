@@ -117,8 +117,8 @@ nic::header of_kind(nic::kind k, unsigned worker, unsigned workers, std::size_t 
   h.flags = nic::flag::in_rank_order;
   return h;
 }
-std::vector<std::byte> join_payload(nic::terms const& wanted, nic::rack_place place = {}) {
-  std::vector<std::byte> bytes(nic::terms::bytes + (place.exists() ? nic::rack_place::bytes : 0));
+std::vector<std::byte> join_payload(nic::terms const& wanted, nic::rack_position place = {}) {
+  std::vector<std::byte> bytes(nic::terms::bytes + (place.exists() ? nic::rack_position::bytes : 0));
   nic::write(wanted, bytes.data());
   if (place.exists()) {
     nic::write(place, bytes.data() + nic::terms::bytes);
@@ -129,7 +129,7 @@ std::vector<std::byte> join_payload(nic::terms const& wanted, nic::rack_place pl
 /// The switch of a rack with numbers as members, and all its packets.
 struct rack_bench {
   static constexpr unsigned device_above = 7;
-  static constexpr nic::rack_place place{1, 3};
+  static constexpr nic::rack_position place{1, 3};
 
   nic::rack_switch<unsigned> device{{.jobs = 2, .slot_count = 8}, {}, device_above};
   tutti::time_point now = 1h;
@@ -147,8 +147,8 @@ struct rack_bench {
     return take(source, h, std::vector<std::byte>(h.length));
   }
   std::vector<answer> const& join(unsigned source, unsigned worker, unsigned workers, nic::terms const& wanted,
-                                  nic::rack_place at = place) {
-    nic::header h = of_kind(nic::kind::join, worker, workers, nic::terms::bytes + nic::rack_place::bytes);
+                                  nic::rack_position at = place) {
+    nic::header h = of_kind(nic::kind::join, worker, workers, nic::terms::bytes + nic::rack_position::bytes);
     h.flags |= nic::flag::of_racks;
     return take(source, h, join_payload(wanted, at));
   }
@@ -270,7 +270,7 @@ BOOST_AUTO_TEST_CASE(large_racks_have_equal_bits_everywhere) {
 }
 
 BOOST_AUTO_TEST_CASE(a_switch_has_one_place_however_it_is_named) {
-  auto const place = [](char const* text) { return nic::udp_network::place_of(text); };
+  auto const place = [](char const* text) { return nic::udp_network::identity_of(text); };
   BOOST_TEST(place("10.0.1.9:7171") == place("[::ffff:10.0.1.9]:7171"));
   BOOST_TEST(place("[2001:db8:0:0::9]:7171") == place("[2001:db8::9]:7171"));
   BOOST_TEST(place("[fe80::9%lo]:7171") == place("[fe80::9]:7171"));  // the link has another number on each host

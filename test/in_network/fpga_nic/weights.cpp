@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(an_update_has_the_bits_of_an_optimizer_on_a_rank) {
         terms const t{1, 7 + step, 0.1F / static_cast<float>(1 + step), decay};
         for (unsigned r = workers; r-- > 0;) {
           auto const v = push(slots, r, workers, step, t, gradients[r]);
-          BOOST_TEST_REQUIRE((v.result == (r == 0 ? outcome::complete : outcome::store)));
+          BOOST_TEST_REQUIRE((v.result == (r == 0 ? outcome::complete : outcome::pending)));
         }
         w = moved(w, gradients, t.rate, decay);
         BOOST_TEST(same_bits(held(slots, 1), w), workers << " workers, decay " << decay << ", step " << step);
@@ -131,12 +131,12 @@ BOOST_AUTO_TEST_CASE(an_update_is_made_once_however_often_contributions_come) {
   slots.make_room(1);
   (void)store(slots, 0, 0, weights(numbers, 1.0F));
   terms const t{.number = 0, .version = 0, .rate = 0.25F};
-  BOOST_TEST((push(slots, 0, 2, 0, t).result == outcome::store));
+  BOOST_TEST((push(slots, 0, 2, 0, t).result == outcome::pending));
   BOOST_TEST((push(slots, 0, 2, 0, t).result == outcome::duplicate));
   BOOST_TEST((push(slots, 1, 2, 0, t).result == outcome::complete));
   auto const after = slots;
   for (unsigned const worker : {0U, 1U}) {
-    BOOST_TEST((push(slots, worker, 2, 0, t).result == outcome::accept));
+    BOOST_TEST((push(slots, worker, 2, 0, t).result == outcome::available));
   }
   BOOST_TEST((slots == after));
   BOOST_TEST(same_bits(held(slots, 0), weights(numbers, 0.5F)));
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(only_the_version_that_workers_have_is_updated) {
   BOOST_TEST(refused(0, 2));
   BOOST_TEST(refused(0, 4));
   BOOST_TEST(refused(1, 3));  // the table has no room for the block
-  BOOST_TEST((push(slots, 0, 2, 0, {0, 3}).result == outcome::store));
+  BOOST_TEST((push(slots, 0, 2, 0, {0, 3}).result == outcome::pending));
   // Later weights arrive during an update: its other workers leave the device, too.
   (void)store(slots, 0, 4, weights(numbers, 2.0F));
   auto const before = slots;
@@ -169,15 +169,15 @@ BOOST_AUTO_TEST_CASE(weights_are_not_replaced_by_earlier_ones) {
   weights const one(numbers, 1.0F);
   weights const two(numbers, 2.0F);
   BOOST_TEST((slots.recall(about_weights(nic::kind::query, 0, 0, 0)).result == outcome::no_weights));
-  BOOST_TEST((store(slots, 0, UINT32_MAX, one).result == outcome::store));
-  BOOST_TEST((store(slots, 0, UINT32_MAX - 1, two).result == outcome::accept));
+  BOOST_TEST((store(slots, 0, UINT32_MAX, one).result == outcome::pending));
+  BOOST_TEST((store(slots, 0, UINT32_MAX - 1, two).result == outcome::available));
   BOOST_TEST(same_bits(held(slots, 0), one));
-  BOOST_TEST((store(slots, 0, UINT32_MAX, two).result == outcome::store));
+  BOOST_TEST((store(slots, 0, UINT32_MAX, two).result == outcome::pending));
   BOOST_TEST(same_bits(held(slots, 0), two));
-  BOOST_TEST((store(slots, 0, 1, one).result == outcome::store));  // versions wrap around
+  BOOST_TEST((store(slots, 0, 1, one).result == outcome::pending));  // versions wrap around
   BOOST_TEST(same_bits(held(slots, 0), one));
   BOOST_TEST((store(slots, 1, 1, two).result == outcome::no_slot));
-  BOOST_TEST((slots.recall(about_weights(nic::kind::query, 0, 0, 0)).result == outcome::accept));
+  BOOST_TEST((slots.recall(about_weights(nic::kind::query, 0, 0, 0)).result == outcome::available));
 }
 
 BOOST_AUTO_TEST_CASE(workers_that_want_different_updates_call_differently) {
@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE(workers_that_want_different_updates_call_differently) {
     nic::slot_table slots(1, 8);
     slots.make_room(2);
     (void)store(slots, 0, 5, weights(numbers));
-    BOOST_TEST((push(slots, 1, 3, 0, t).result == outcome::store));
+    BOOST_TEST((push(slots, 1, 3, 0, t).result == outcome::pending));
     auto const before = slots;
     BOOST_TEST((push(slots, 2, 3, 0, other) == nic::verdict{outcome::mismatch, 1}));
     BOOST_TEST((slots == before));
@@ -196,7 +196,7 @@ BOOST_AUTO_TEST_CASE(workers_that_want_different_updates_call_differently) {
 
 BOOST_AUTO_TEST_CASE(a_stand_in_needs_the_weights_for_the_last_contribution) {
   nic::slot_table slots(1, 8, true);
-  BOOST_TEST((push(slots, 0, 2, 0, {0, 9}).result == outcome::store));
+  BOOST_TEST((push(slots, 0, 2, 0, {0, 9}).result == outcome::pending));
   auto const before = slots;
   BOOST_TEST((push(slots, 1, 2, 0, {0, 9}).result == outcome::no_weights));
   BOOST_TEST((slots == before));
@@ -205,13 +205,13 @@ BOOST_AUTO_TEST_CASE(a_stand_in_needs_the_weights_for_the_last_contribution) {
   (void)store(slots, 0, 9, weights(numbers, 4.0F));
   BOOST_TEST((push(slots, 1, 2, 0, {.number = 0, .version = 9, .rate = 0.1F}).result == outcome::complete));
   // A supplied result does not update the weights.
-  BOOST_TEST((push(slots, 0, 2, 1, {0, 9}).result == outcome::store));
+  BOOST_TEST((push(slots, 0, 2, 1, {0, 9}).result == outcome::pending));
   nic::header h = pushed(1, 2, 1);
   h.kind = nic::kind::supply;
   h.length = nic::block_bytes;
   weights const known(numbers, 3.0F);
   BOOST_TEST((slots.supply(1, h, std::as_bytes(std::span(known))).result == outcome::complete));
-  BOOST_TEST((push(slots, 0, 2, 1, {0, 9}).result == outcome::accept));
+  BOOST_TEST((push(slots, 0, 2, 1, {0, 9}).result == outcome::available));
   BOOST_TEST(slots.weights().version(0) == 10U);
 }
 
@@ -265,14 +265,14 @@ BOOST_AUTO_TEST_CASE(a_device_gives_what_it_was_given) {
   device d({});
   weights const w(numbers, 1.5F);
   auto const stored = d.store(3, 8, w);
-  BOOST_TEST((stored.kind == nic::kind::result && stored.has(nic::flag::key)));
+  BOOST_TEST((stored.kind == nic::kind::result && stored.has(nic::flag::weights)));
   BOOST_TEST(stored.sequence == 3U);
   BOOST_TEST(stored.fingerprint == 8U);
   BOOST_TEST(stored.length == 0U);
   auto const old = d.store(3, 7, weights(numbers));
   BOOST_TEST(old.fingerprint == 8U);
   auto const pulled = d.pull(3);
-  BOOST_TEST((pulled.kind == nic::kind::result && pulled.has(nic::flag::key)));
+  BOOST_TEST((pulled.kind == nic::kind::result && pulled.has(nic::flag::weights)));
   BOOST_TEST(pulled.fingerprint == 8U);
   BOOST_TEST_REQUIRE(d.data().size() == nic::block_bytes);
   BOOST_TEST(std::memcmp(d.data().data(), w.data(), nic::block_bytes) == 0);
@@ -280,7 +280,7 @@ BOOST_AUTO_TEST_CASE(a_device_gives_what_it_was_given) {
   for (std::uint32_t const none : {0U, 4U, UINT32_MAX}) {
     auto const refused = d.pull(none);
     BOOST_TEST((refused.kind == nic::kind::refuse && d.reason() == nic::refusal::no_weights));
-    BOOST_TEST((refused.has(nic::flag::key) && refused.sequence == none));
+    BOOST_TEST((refused.has(nic::flag::weights) && refused.sequence == none));
   }
   BOOST_TEST(d.inner().counts().stores == 2U);
   BOOST_TEST(d.inner().counts().pulls == 2U);

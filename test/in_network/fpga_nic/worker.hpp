@@ -28,7 +28,7 @@ class worker {
 
   worker(Port& port, typename Port::address device, unsigned number, unsigned workers, std::uint32_t count,
          nic::seal seal = {}, std::uint32_t nonce = 0x1234, tutti::duration patience = std::chrono::milliseconds(2),
-         nic::rack_place place = {}, unsigned first = 0)
+         nic::rack_position place = {}, unsigned first = 0)
       : port_(&port),
         device_(device),
         number_(static_cast<std::uint8_t>(number)),
@@ -81,14 +81,14 @@ class worker {
       return;
     }
     asked_ = now;
-    std::array<std::byte, nic::terms::bytes + nic::rack_place::bytes> terms;
+    std::array<std::byte, nic::terms::bytes + nic::rack_position::bytes> terms;
     nic::write(nic::terms{10'000, window}, terms.data());
     nic::write(place_, terms.data() + nic::terms::bytes);
     nic::header h = head(nic::kind::join, 0);
     h.operation = tutti::network_operation::none;
     h.fingerprint = proof_;
     h.flags = static_cast<std::uint16_t>(h.flags | (place_.exists() ? nic::flag::of_racks : 0));
-    h.length = static_cast<std::uint16_t>(nic::terms::bytes + (place_.exists() ? nic::rack_place::bytes : 0));
+    h.length = static_cast<std::uint16_t>(nic::terms::bytes + (place_.exists() ? nic::rack_position::bytes : 0));
     port_->send(device_, h, std::span(terms).first(h.length));
   }
 
@@ -158,7 +158,7 @@ class worker {
   std::uint8_t workers_;
   std::uint32_t nonce_;
   tutti::duration patience_;
-  nic::rack_place place_;
+  nic::rack_position place_;
   unsigned first_;  ///< first worker of its rack
   nic::seal seal_;
   std::uint16_t slots_ = 0;  ///< 0: not joined

@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(a_packet_to_a_group_comes_to_all_ports_and_one_to_a_port_to
       for (std::uint32_t q = 0; q < 50; ++q) {
         send(all[round], udp::endpoint(group.at), q);
       }
-      send(all[round], all[2].local(), 50);
+      send(all[round], all[2].own_address(), 50);
       BOOST_TEST(all[round].flush());
       for (std::size_t i = 0; i < all.size(); ++i) {
         std::vector<std::uint32_t> expected(i == 2 ? 51 : 50);
@@ -223,9 +223,9 @@ BOOST_AUTO_TEST_CASE(addresses_that_hold_for_one_link_are_told_without_it) {
     }
     found = true;
     tutti::detail::multicast::udp_network host_address(i.at.host(), {});
-    BOOST_TEST(host_address.card().find('%') == std::string::npos);
-    BOOST_TEST((host_address.address_of(host_address.card()) == host_address.open().local()));
-    std::string const one[] = {host_address.card()};
+    BOOST_TEST(host_address.endpoint_info().find('%') == std::string::npos);
+    BOOST_TEST((host_address.address_of(host_address.endpoint_info()) == host_address.own_port().own_address()));
+    std::string const one[] = {host_address.endpoint_info()};
     for (char const* const group : {"[ff15::7:7]:17170", "[ff12::7:7]:17171"}) {
       BOOST_TEST(host_address.join(group, one) == "");
     }

@@ -25,9 +25,9 @@ struct transport_calls {
   void (*wait_for_work)(void*, duration) = nullptr;  ///< null unless it `waits_for_work`
   bool (*query_wait)(void*, rank_type) = nullptr;    ///< null, like the next, unless it `reports_waits`
   wait_report (*reported_wait)(void const*, rank_type, std::uint32_t) = nullptr;
-  aggregator_report (*report_aggregator)(void const*) = nullptr;     ///< null unless it `reports_aggregators`
-  void (*announce_departure)(void*, tutti::fault const&) = nullptr;  ///< null unless it `announces_departure`
-  std::string (*place_of)(void const*, rank_type) = nullptr;         ///< null unless ranks have addresses
+  aggregator_report (*report_aggregator)(void const*) = nullptr;      ///< null unless it `reports_aggregators`
+  void (*announce_departure)(void*, tutti::fault const&) = nullptr;   ///< null unless it `announces_departure`
+  std::string (*describe_address)(void const*, rank_type) = nullptr;  ///< null unless ranks have addresses
 
   template <class Transport>
   [[nodiscard]] static constexpr transport_calls make() noexcept {
@@ -60,9 +60,9 @@ struct transport_calls {
         return static_cast<transport_type const*>(object)->report_aggregator();
       };
     }
-    if constexpr (requires(transport_type const& value, rank_type r) { value.place_of(r); }) {
-      calls.place_of = [](void const* object, rank_type r) {
-        return static_cast<transport_type const*>(object)->place_of(r);
+    if constexpr (requires(transport_type const& value, rank_type r) { value.describe_address(r); }) {
+      calls.describe_address = [](void const* object, rank_type r) {
+        return static_cast<transport_type const*>(object)->describe_address(r);
       };
     }
     if constexpr (announces_departure<transport_type>) {
@@ -107,8 +107,8 @@ class any_transport {
     return calls_->report_aggregator == nullptr ? aggregator_report{} : calls_->report_aggregator(object_);
   }
   /// The address of a rank, and the time for which connecting to it has failed; empty if it has no address.
-  [[nodiscard]] std::string place_of(rank_type r) const {
-    return calls_->place_of == nullptr ? std::string() : calls_->place_of(object_, r);
+  [[nodiscard]] std::string describe_address(rank_type r) const {
+    return calls_->describe_address == nullptr ? std::string() : calls_->describe_address(object_, r);
   }
   /// Tells peers, if the transport can, the fault that makes this rank leave.
   void announce_departure(tutti::fault const& cause) const {

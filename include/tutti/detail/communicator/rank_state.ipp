@@ -222,7 +222,7 @@ TUTTI_DECL void rank_state::append_loss(std::string& text, tutti::fault const& c
   if (cause.kind == failure::peer_lost && cause.code == 0) {
     return append(text, {words(cause.culprit), " is gone"});
   }
-  std::string const place = cause.culprit < size() ? transport.place_of(cause.culprit) : std::string();
+  std::string const place = cause.culprit < size() ? transport.describe_address(cause.culprit) : std::string();
   char const* const preposition = place.empty() ? "" : " at ";
   std::string const system = describe_errno(cause.code);
   std::string_view const remedy = remedy_of(cause.code, "let no firewall block their connections");

@@ -10,8 +10,8 @@
 // all operations, and the creation of communicators.
 namespace tutti::inline v0_1_0 {
 
-TUTTI_COMPILED template class detail::mailbox_endpoint<detail::common_places>;
-TUTTI_COMPILED template class detail::outbox<detail::mailbox_endpoint<detail::common_places>>;
+TUTTI_COMPILED template class detail::mailbox_endpoint<detail::common_locations>;
+TUTTI_COMPILED template class detail::outbox<detail::mailbox_endpoint<detail::common_locations>>;
 TUTTI_COMPILED template class communicator<loopback>;
 TUTTI_COMPILED template communicator<loopback>::state* communicator<loopback>::state::make(detail::joint_of_one_host&,
                                                                                            options const&, no_trace&&);

@@ -10,8 +10,8 @@
 // all operations, and the creation of communicators.
 namespace tutti::inline v0_1_0 {
 
-TUTTI_COMPILED template class detail::mailbox_endpoint<detail::shared_places>;
-TUTTI_COMPILED template class detail::outbox<detail::mailbox_endpoint<detail::shared_places>>;
+TUTTI_COMPILED template class detail::mailbox_endpoint<detail::shared_locations>;
+TUTTI_COMPILED template class detail::outbox<detail::mailbox_endpoint<detail::shared_locations>>;
 TUTTI_COMPILED template class basic_shared_memory<detail::datagram_doorbells>;
 TUTTI_COMPILED template class communicator<shared_memory>;
 TUTTI_COMPILED template communicator<shared_memory>::state* communicator<shared_memory>::state::make(

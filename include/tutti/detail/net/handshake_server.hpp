@@ -11,24 +11,24 @@
 
 namespace tutti::inline v0_1_0::detail::inline net {
 
-/// The state of a greeting: complete, refused, or neither while bytes are missing.
+/// The state of a peer's handshake: complete, refused, or neither while bytes are missing.
 struct handshake_state {
   bool complete = false;
   char const* objection = nullptr;
 };
 
-/// Accepts connections at a listener, and keeps each until it has greeted or is refused.
+/// Accepts connections at a listener, and keeps each until its handshake is complete or refused.
 ///
-/// Members greet as soon as they are connected, so only some connections need to be pending. The oldest makes room
-/// for the next, also when descriptors run out: a flood of strangers costs a member only the time to be accepted. A
-/// member that made room connects again.
+/// Members send their handshake as soon as they are connected, so only some connections need to be pending. The oldest
+/// makes room for the next, also when descriptors run out: a flood of strangers costs a member only the time to be
+/// accepted. A member that made room connects again.
 ///
-/// `Pending` is the state of a connection; it has `fd()`. The visitor knows the greeting:
+/// `Pending` is the state of a connection; it has `fd()`. The handler knows the bytes of the handshake:
 ///
-///     visitor.begin(descriptor)         makes the Pending of an accepted connection
-///     visitor.hear(pending)             reads what is there, and returns the state
-///     visitor.arrive(pending)           takes over a connection that has greeted
-///     visitor.turn_away(pending, why)   is told of a refused one, which is closed afterwards
+///     handler.begin(descriptor)         makes the Pending of an accepted connection
+///     handler.hear(pending)             reads what is there, and returns the state
+///     handler.arrive(pending)           takes over a connection whose handshake is complete
+///     handler.turn_away(pending, why)   is told of a refused connection, which is closed afterwards
 template <class Pending>
 class handshake_server {
  public:
@@ -42,8 +42,8 @@ class handshake_server {
 
   /// Accepts and reads a connection, or makes room for one. Returns false if none waits or no room can be made
   /// (`resource_error`).
-  template <class Visitor>
-  TUTTI_COLD bool accept_one(int listener, Visitor& visitor) {
+  template <class Handler>
+  TUTTI_COLD bool accept_one(int listener, Handler& handler) {
     descriptor s = accept(listener);
     bool const no_connection = !s && !out_of_resources(errno);
     resource_error_ = s || no_connection ? 0 : errno;
@@ -51,20 +51,20 @@ class handshake_server {
       return false;
     }
     if (resource_error_ != 0 || pending_.size() == max_pending) {
-      turn_oldest_away(visitor, "it made room for a newer connection");
+      turn_oldest_away(handler, "it made room for a newer connection");
     }
     if (s) {
-      pending_.push_back(visitor.begin(std::move(s)));
-      hear(pending_.size() - 1, visitor);
+      pending_.push_back(handler.begin(std::move(s)));
+      hear(pending_.size() - 1, handler);
     }
     return true;
   }
 
   /// Accepts waiting connections, but no more than there is room for: each is read before it makes room for another,
   /// and the caller can check the time.
-  template <class Visitor>
-  void accept_some(int listener, Visitor& visitor) {
-    for (std::size_t i = 0; i < max_pending && accept_one(listener, visitor); ++i) {
+  template <class Handler>
+  void accept_some(int listener, Handler& handler) {
+    for (std::size_t i = 0; i < max_pending && accept_one(listener, handler); ++i) {
     }
   }
 
@@ -75,44 +75,44 @@ class handshake_server {
     }
   }
   /// Reads the pending connections that are ready by the entries of `append_to`, from `first` on.
-  template <class Visitor>
-  void hear_ready(std::vector<pollfd> const& set, std::size_t first, Visitor& visitor) {
+  template <class Handler>
+  void hear_ready(std::vector<pollfd> const& set, std::size_t first, Handler& handler) {
     for (std::size_t i = pending_.size(); i-- > 0;) {
       if (set[first + i].revents != 0) {
-        hear(i, visitor);
+        hear(i, handler);
       }
     }
   }
   /// Reads the connection with this descriptor, if it is still pending.
-  template <class Visitor>
-  void hear_descriptor(int fd, Visitor& visitor) {
+  template <class Handler>
+  void hear_descriptor(int fd, Handler& handler) {
     for (std::size_t i = 0; i < pending_.size(); ++i) {
       if (pending_[i].fd() == fd) {
-        return hear(i, visitor);
+        return hear(i, handler);
       }
     }
   }
-  template <class Visitor>
-  void hear_all(Visitor& visitor) {
+  template <class Handler>
+  void hear_all(Handler& handler) {
     for (std::size_t i = pending_.size(); i-- > 0;) {
-      hear(i, visitor);
+      hear(i, handler);
     }
   }
 
   /// @pre not empty()
-  template <class Visitor>
-  void turn_oldest_away(Visitor& visitor, char const* reason) {
-    visitor.turn_away(take(0), reason);
+  template <class Handler>
+  void turn_oldest_away(Handler& handler, char const* reason) {
+    handler.turn_away(take(0), reason);
   }
 
  private:
-  template <class Visitor>
-  TUTTI_COLD void hear(std::size_t i, Visitor& visitor) {
-    handshake_state const h = visitor.hear(pending_[i]);
+  template <class Handler>
+  TUTTI_COLD void hear(std::size_t i, Handler& handler) {
+    handshake_state const h = handler.hear(pending_[i]);
     if (h.objection != nullptr) {
-      visitor.turn_away(take(i), h.objection);
+      handler.turn_away(take(i), h.objection);
     } else if (h.complete) {
-      visitor.arrive(take(i));
+      handler.arrive(take(i));
     }
   }
 

@@ -14,7 +14,7 @@ class copied_message {
   struct part {
     std::size_t offset = 0;  ///< in the message
     std::size_t bytes = 0;
-    std::byte const* place = nullptr;
+    std::byte const* chunk = nullptr;
     std::uint64_t issue = 0;  ///< number in the ring of chunks
   };
 
@@ -34,14 +34,14 @@ class copied_message {
   }
 
   /// Records a copy of the next bytes. Long messages are recorded in part.
-  void record_copy(std::byte const* place, std::size_t bytes, std::uint64_t issue) noexcept {
+  void record_copy(std::byte const* chunk, std::size_t bytes, std::uint64_t issue) noexcept {
     if (next() == nullptr) {
       if (next_ != count_ || count_ == max_parts) {
         return;
       }
       ++count_;
     }
-    parts_[next_] = {offset_, bytes, place, issue};
+    parts_[next_] = {offset_, bytes, chunk, issue};
   }
 
   /// Counts bytes as sent.

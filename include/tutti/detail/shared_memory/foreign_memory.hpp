@@ -13,12 +13,12 @@
 
 namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
-/// A reference to a function that tells if a rank is alive.
-class liveness {
+/// A reference to a function that tells if a rank has died. A rank that left in order has not.
+class death_check {
  public:
   template <class F>
-    requires(!std::same_as<F, liveness>)
-  liveness(F const& f) noexcept
+    requires(!std::same_as<F, death_check>)
+  death_check(F const& f) noexcept
       : object_(&f), call_([](void const* object, rank_type r) { return (*static_cast<F const*>(object))(r); }) {}
 
   [[nodiscard]] bool operator()(rank_type r) const { return call_(object_, r); }
@@ -28,8 +28,8 @@ class liveness {
   bool (*call_)(void const*, rank_type);
 };
 
-/// Guards memory in which other ranks work. Without a fault, tickets tell when a message was read; after a fault its
-/// owner waits until no rank touches it.
+/// Guards memory in which other ranks work. Without a fault, tickets tell when a message was read, and loans when they
+/// were returned; after a fault the owner of the memory waits until no rank touches it.
 ///
 /// Each rank has a mark that names whose memory it touches. A rank that touches memory sets its mark, then checks for a
 /// fault; a rank that takes its memory back sets the fault, then checks the marks. Each has a fence between the store
@@ -73,7 +73,7 @@ class foreign_memory {
   /// while it did, by a signal or a debugger. A reader is waited for until `readers_until`, a writer until it continues
   /// or dies: otherwise it could write to memory that is in other use.
   /// @pre there is a fault
-  TUTTI_DECL void quiesce(liveness const& is_alive, time_point readers_until) noexcept;
+  TUTTI_DECL void quiesce(death_check const& has_died, time_point readers_until) noexcept;
 
  private:
   /// A mark: the number of the owner plus one, or `owners` if there are several; with a bit if the memory is written

@@ -28,7 +28,7 @@ inline constexpr std::size_t cache_line = 64;
 ///
 /// A message of up to 48 bytes is in its slot. One of up to 96 bytes is in two slots and goes by the first number; the
 /// second payload is written before that, and the second slot keeps an old number, below any that is awaited there.
-/// For a longer message the slot holds its location.
+/// For a longer message the slot holds its location (shared_locations).
 struct mailbox {
   static constexpr std::uint64_t slot_count = 8;
 
@@ -39,24 +39,25 @@ struct mailbox {
     std::atomic<std::uint64_t> number{0};  ///< number of the message; written last
     std::uint32_t check;                   ///< hash of call and flow
     std::uint32_t bytes;
-    alignas(16) std::byte payload[capacity];  ///< the message, half of it, or its location
+    alignas(16) std::byte payload[capacity];  ///< the message, half of it, or a `long_message`
 
-    /// The location of a longer message. In a loan, the borrower may write its result at `result_place`. In a
-    /// loan_return, the result is at `place`, in the memory of the lender, which receives this slot.
-    struct location {
-      std::uint64_t place;
-      std::uint64_t result_place = 0;
+    /// A message that is not in its slot. In a loan, the borrower may write its result at `result_location`. In a
+    /// loan_return, the result is at `location`, in the memory of the lender, which receives this slot.
+    struct long_message {
+      std::uint64_t location;
+      std::uint64_t result_location = 0;
       enum : std::uint64_t { in_place, loan, loan_return } kind = in_place;
     };
     /// Writes word by word (compilers.md: Stores and loads of one width).
-    void set(location value) noexcept {
+    void set(long_message value) noexcept {
       std::uint64_t const kind = value.kind;
-      std::memcpy(payload + offsetof(location, place), &value.place, sizeof value.place);
-      std::memcpy(payload + offsetof(location, result_place), &value.result_place, sizeof value.result_place);
-      std::memcpy(payload + offsetof(location, kind), &kind, sizeof kind);
+      std::memcpy(payload + offsetof(long_message, location), &value.location, sizeof value.location);
+      std::memcpy(payload + offsetof(long_message, result_location), &value.result_location,
+                  sizeof value.result_location);
+      std::memcpy(payload + offsetof(long_message, kind), &kind, sizeof kind);
     }
-    [[nodiscard]] location get() const noexcept {
-      location value;
+    [[nodiscard]] long_message get() const noexcept {
+      long_message value;
       std::memcpy(&value, payload, sizeof value);
       return value;
     }

@@ -10,27 +10,30 @@
 
 namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
-/// All mailboxes of one rank in a shared segment, as the transports through memory use them. `Places` encodes the
-/// addresses of long messages.
+/// All mailboxes of one rank in a shared segment, as the transports through memory use them. `Locations` encodes the
+/// addresses of long messages (shared_locations).
 ///
-/// A message is lent (`share` with a result place) if its schedule says that the peer sends it back, if it has 512
-/// bytes or more (outbox), and if the peer can reach both the message and the result place. Otherwise it is sent, and
+/// A message is lent (`share` with a place for the result) if its schedule says that the peer sends it back, if it has
+/// 512 bytes or more (outbox), and if the peer can reach both the message and that place. Otherwise it is sent, and
 /// sent back.
 ///
-///     lender:    share ---> the borrower owns message and result place ---> view: loan_return ---> its own again
+///     lender:    share ---> the borrower owns message and place ---> view: loan_return ---> its own again
 ///     borrower:  view: loan ---> may write the result at `result_place`, before release ---> release
 ///                ---> give_back: copies the result unless it is there, and sends loan_return
-template <class Places>
+///
+/// `release` and `is_released` say that the borrower has read the message. Only loan_return says that the block is
+/// back.
+template <class Locations>
 class mailbox_endpoint : public rank_mailboxes {
  public:
   /// @param bells has `ring(rank)`
   template <rendezvous M, class Doorbells>
-  mailbox_endpoint(mail_segment const& segment, M const& meet, Places const& places, Doorbells& bells,
+  mailbox_endpoint(mail_segment const& segment, M const& meet, Locations const& locations, Doorbells& bells,
                    sleep_barrier barrier)
-      : rank_mailboxes(segment, meet.rank(), world_ranks(meet), doorbell(bells), barrier, Places::one_process),
-        places_(places) {}
+      : rank_mailboxes(segment, meet.rank(), world_ranks(meet), doorbell(bells), barrier, Locations::one_process),
+        locations_(locations) {}
 
-  [[nodiscard]] Places const& places() const noexcept { return places_; }
+  [[nodiscard]] Locations const& locations() const noexcept { return locations_; }
 
   /// Sends the location of a message, which must not change until `acknowledged_or_gone`. @pre more bytes than
   /// mailbox::max_inline, by which the receiver recognises a location
@@ -42,8 +45,8 @@ class mailbox_endpoint : public rank_mailboxes {
     }
     end.box->slot_at(end.last + 1)
         .set(result_place == nullptr
-                 ? location{places_.encode(bytes.data())}
-                 : location{places_.encode(bytes.data()), places_.encode(result_place), location::loan});
+                 ? long_message{locations_.encode(bytes.data())}
+                 : long_message{locations_.encode(bytes.data()), locations_.encode(result_place), long_message::loan});
     publish(peer, s, end, bytes.size());
     return {true, bytes.size(), end.last};
   }
@@ -68,8 +71,8 @@ class mailbox_endpoint : public rank_mailboxes {
     if (slot.bytes <= mailbox::max_inline) {
       return nullptr;
     }
-    location const target = slot.get();
-    return target.kind == location::loan ? places_.decode(peer, target.result_place) : nullptr;
+    long_message const target = slot.get();
+    return target.kind == long_message::loan ? locations_.decode(peer, target.result_location) : nullptr;
   }
 
   /// Returns a loan: writes the result to its place, unless it was made there. @pre has_loan
@@ -79,14 +82,14 @@ class mailbox_endpoint : public rank_mailboxes {
     if (!has_free_slots(peer, to_peer)) {
       return {};
     }
-    if (std::byte* const place = places_.decode(peer, from_peer.loan_place); place != bytes.data()) {
+    if (std::byte* const place = locations_.decode(peer, from_peer.loan_location); place != bytes.data()) {
       if (!foreign_.start_touching(peer, true)) {
         return {};
       }
       std::memcpy(place, bytes.data(), bytes.size());
       foreign_.stop_touching();
     }
-    to_peer.box->slot_at(to_peer.last + 1).set({from_peer.loan_place, 0, location::loan_return});
+    to_peer.box->slot_at(to_peer.last + 1).set({from_peer.loan_location, 0, long_message::loan_return});
     from_peer.has_loan = false;
     publish(peer, s, to_peer, bytes.size());
     return {true, bytes.size(), 0};
@@ -95,7 +98,7 @@ class mailbox_endpoint : public rank_mailboxes {
   /// Tells the peer the location of the part that it has requested.
   void give_part(rank_type peer, std::uint32_t lane, std::byte const* copy) noexcept {
     mailbox& box = *outgoing_[index(peer, lane)].box;
-    box.part_copy = places_.encode(copy);
+    box.part_copy = locations_.encode(copy);
     box.parts_supplied.store(box.parts_requested.load(std::memory_order_relaxed), std::memory_order_release);
     ring_if_asleep(peer);
   }
@@ -104,7 +107,7 @@ class mailbox_endpoint : public rank_mailboxes {
     mailbox const& box = *incoming_[index(peer, s.lane)].box;
     bool const is_supplied =
         box.parts_supplied.load(std::memory_order_acquire) == box.parts_requested.load(std::memory_order_relaxed);
-    return is_supplied ? places_.decode(peer, box.part_copy) : nullptr;
+    return is_supplied ? locations_.decode(peer, box.part_copy) : nullptr;
   }
 
   chunk view(rank_type peer, flow s) {
@@ -137,17 +140,17 @@ class mailbox_endpoint : public rank_mailboxes {
       std::memcpy(end.joined_payload + slot_bytes, next.payload, slot_bytes);
       return {end.joined_payload, slot.bytes};
     }
-    location const target = slot.get();
-    if (target.kind == location::loan_return) {
-      return {places_.decode(rank_, target.place), slot.bytes};  // in its own memory
+    long_message const target = slot.get();
+    if (target.kind == long_message::loan_return) {
+      return {locations_.decode(rank_, target.location), slot.bytes};  // in its own memory
     }
-    if (target.kind == location::loan) {
+    if (target.kind == long_message::loan) {
       std::ignore =
-          places_.decode(peer, target.result_place);  // maps it now: `result_place` and `give_back` may not throw
+          locations_.decode(peer, target.result_location);  // maps it now: `result_place` and `give_back` may not throw
     }
-    std::byte const* const place = places_.decode(peer, target.place);
+    std::byte const* const place = locations_.decode(peer, target.location);
     if (!end.reads_in_place) {
-      if (!foreign_.start_touching(peer, target.kind == location::loan)) {
+      if (!foreign_.start_touching(peer, target.kind == long_message::loan)) {
         return {};
       }
       end.reads_in_place = true;
@@ -165,7 +168,7 @@ class mailbox_endpoint : public rank_mailboxes {
     return numbers;
   }
 
-  [[no_unique_address]] Places places_;
+  [[no_unique_address]] Locations locations_;
 };
 
 }  // namespace tutti::detail::shared_memory

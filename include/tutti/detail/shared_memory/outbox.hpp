@@ -108,7 +108,7 @@ class outbox {
     copied_message& copies = copies_[s.lane];
     if (auto const* const part = copies.next();
         part != nullptr && part->bytes <= bytes.size() && ring_.can_issue_again(part->issue)) {
-      ring_.issue_again(part->issue, peer, endpoint_->point_to(peer, s, {part->place, part->bytes}).release_ticket);
+      ring_.issue_again(part->issue, peer, endpoint_->point_to(peer, s, {part->chunk, part->bytes}).release_ticket);
       return {true, part->bytes, 0};
     }
     std::size_t const n = send_size(bytes.size(), ring_.chunk_bytes(), granule);

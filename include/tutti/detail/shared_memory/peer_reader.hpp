@@ -8,14 +8,14 @@
 
 namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
-/// Reads messages in their senders' private memory: to their place if they are only moved; otherwise piece by piece to
+/// Reads messages in their senders' private memory: to their place if they are only moved; otherwise part by part to
 /// buffers in the cache, where they are combined. Requests what it cannot read from the sender. At most one message at
 /// a time for each peer and lane.
 template <class Memory>
 class peer_reader {
  public:
   /// Bytes read at a time: few enough for the cache, enough to be worth a system call.
-  static constexpr std::size_t piece = std::size_t{128} << 10;
+  static constexpr std::size_t usual_part = std::size_t{128} << 10;
 
   peer_reader(Memory const& memory, rank_type size) : memory_(&memory), readings_(std::size_t{size} * lane_count) {}
 
@@ -34,8 +34,8 @@ class peer_reader {
       }
       return r.current;
     }
-    std::size_t const piece_bytes = piece < w.granule ? w.granule : piece / w.granule * w.granule;
-    std::size_t const n = left < piece_bytes ? left : piece_bytes;
+    std::size_t const part_bytes = usual_part < w.granule ? w.granule : usual_part / w.granule * w.granule;
+    std::size_t const n = left < part_bytes ? left : part_bytes;
     buffer b = take(n);
     if (memory_->copy(peer, address + r.released_bytes, b.bytes.get(), n)) {
       r.current = {b.bytes.get(), n};
@@ -115,7 +115,7 @@ class peer_reader {
         return b;
       }
     }
-    std::size_t const size = bytes < piece ? piece : bytes;
+    std::size_t const size = bytes < usual_part ? usual_part : bytes;
     return {owned_array<std::byte>(size), size};
   }
 

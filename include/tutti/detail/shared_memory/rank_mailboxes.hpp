@@ -45,8 +45,8 @@ class rank_mailboxes {
 
   /// Leaves; the last call. Peers can still read messages in slots and chunks, and a peer that waits for more learns
   /// that none follows. If a peer has not read this rank's own memory yet, or holds a loan, leaving sets the fault, and
-  /// then no rank reads anything. `is_alive` as in quiesce.
-  TUTTI_DECL void leave(liveness const& is_alive) noexcept;
+  /// then no rank reads anything. `has_died` as in quiesce.
+  TUTTI_DECL void leave(death_check const& has_died) noexcept;
 
   [[nodiscard]] rank_type rank() const noexcept { return rank_; }
   [[nodiscard]] rank_type size() const noexcept { return size_; }
@@ -77,10 +77,10 @@ class rank_mailboxes {
     return {true, bytes.size(), 0};
   }
 
-  /// The encoded address of the long message that `view` showed.
-  [[nodiscard]] std::uint64_t message_place(rank_type peer, flow s) const noexcept {
+  /// The location of the long message that `view` showed.
+  [[nodiscard]] std::uint64_t message_location(rank_type peer, flow s) const noexcept {
     incoming const& end = incoming_[index(peer, s.lane)];
-    return end.box->slot_at(end.last + 1).get().place;
+    return end.box->slot_at(end.last + 1).get().location;
   }
 
   /// True if this rank holds a loan of `bytes` bytes from the peer on this flow.
@@ -117,6 +117,7 @@ class rank_mailboxes {
     ring_if_asleep(peer);
   }
 
+  /// True if the peer has released a message. A loan is still the peer's then, until `view` shows its return.
   [[nodiscard]] bool is_released(rank_type peer, flow s, ticket number) noexcept {
     outgoing& end = outgoing_[index(peer, s.lane)];
     if (is_acknowledged(end, number)) {
@@ -141,7 +142,7 @@ class rank_mailboxes {
     incoming& end = incoming_[index(peer, s.lane)];
     mailbox::slot const& slot = end.box->slot_at(end.last + 1);
     if (slot.bytes > mailbox::max_inline) {
-      if (location const target = slot.get(); target.kind != location::in_place) {
+      if (long_message const target = slot.get(); target.kind != long_message::in_place) {
         account_loan(peer, s, end, slot.bytes, target);
       }
       if (end.reads_in_place) {
@@ -175,19 +176,19 @@ class rank_mailboxes {
   }
 
   /// True if this rank must probe for dead peers now, on behalf of all.
-  [[nodiscard]] TUTTI_DECL bool claims_liveness_check(time_point now) noexcept;
+  [[nodiscard]] TUTTI_DECL bool claims_probe(time_point now) noexcept;
 
   [[nodiscard]] bool has_departed(rank_type peer) const noexcept {
     return segment_.member(peer).presence.load(std::memory_order_acquire) == member_lines::absent;
   }
 
   /// Returns when no living rank works in this rank's memory, nor will. Readers in other processes do no harm, and are
-  /// waited for only a second: they see the fault when they continue. Returns at once without a fault, as tickets tell
-  /// when memory is free.
-  TUTTI_DECL void quiesce(liveness const& is_alive) noexcept;
+  /// waited for only a second: they see the fault when they continue. Returns at once without a fault, as tickets and
+  /// returned loans tell when memory is free.
+  TUTTI_DECL void quiesce(death_check const& has_died) noexcept;
 
  protected:
-  using location = mailbox::slot::location;
+  using long_message = mailbox::slot::long_message;
   static constexpr std::size_t slot_bytes = mailbox::slot::capacity;
 
   /// `one_process`: ranks are threads, so none may read memory that another has taken back.
@@ -209,7 +210,7 @@ class rank_mailboxes {
     bool expects_two = false;     ///< the last message took two slots
 
     bool has_loan = false;  ///< a loan of the peer is here
-    std::uint64_t loan_place = 0;
+    std::uint64_t loan_location = 0;
     std::size_t loan_bytes = 0;
     std::uint32_t loan_flow = 0;  ///< number of its flow
 
@@ -274,13 +275,13 @@ class rank_mailboxes {
   }
 
   /// Records a loan received, or one returned.
-  void account_loan(rank_type peer, flow s, incoming& end, std::size_t bytes, location loan) noexcept {
-    if (loan.kind == location::loan_return) {
+  void account_loan(rank_type peer, flow s, incoming& end, std::size_t bytes, long_message loan) noexcept {
+    if (loan.kind == long_message::loan_return) {
       --outgoing_[index(peer, s.lane)].loans;
       return;
     }
     end.has_loan = true;
-    end.loan_place = loan.result_place;
+    end.loan_location = loan.result_location;
     end.loan_bytes = bytes;
     end.loan_flow = s.number;
   }

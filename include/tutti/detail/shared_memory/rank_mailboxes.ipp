@@ -32,7 +32,7 @@ TUTTI_DECL rank_mailboxes::rank_mailboxes(mail_segment const& segment, rank_type
   }
 }
 
-TUTTI_DECL void rank_mailboxes::leave(liveness const& is_alive) noexcept {
+TUTTI_DECL void rank_mailboxes::leave(death_check const& has_died) noexcept {
   for (std::size_t i = 0; i < std::size_t{size_} * lane_count; ++i) {
     if (outgoing& end = outgoing_[i]; end.loans != 0 || !is_acknowledged(end, end.last_shared)) {
       tutti::fault const reason = leave_reason_of(rank_);
@@ -40,7 +40,7 @@ TUTTI_DECL void rank_mailboxes::leave(liveness const& is_alive) noexcept {
       break;
     }
   }
-  quiesce(is_alive);
+  quiesce(has_died);
   foreign_.touch_no_more();
   segment_.member(rank_).presence.store(member_lines::absent, std::memory_order_release);
   ring_all();
@@ -79,13 +79,13 @@ TUTTI_DECL void rank_mailboxes::revoke(tutti::fault cause) noexcept {
   }
 }
 
-TUTTI_DECL bool rank_mailboxes::claims_liveness_check(time_point now) noexcept {
+TUTTI_DECL bool rank_mailboxes::claims_probe(time_point now) noexcept {
   return segment_.probes().take(now, size_);
 }
 
-TUTTI_DECL void rank_mailboxes::quiesce(liveness const& is_alive) noexcept {
+TUTTI_DECL void rank_mailboxes::quiesce(death_check const& has_died) noexcept {
   if (fault()) {
-    foreign_.quiesce(is_alive, one_process_ ? no_deadline : steady_now() + std::chrono::seconds(1));
+    foreign_.quiesce(has_died, one_process_ ? no_deadline : steady_now() + std::chrono::seconds(1));
   }
 }
 

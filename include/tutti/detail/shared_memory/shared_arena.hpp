@@ -41,11 +41,11 @@ class out_of_shared_memory : public std::bad_alloc {
 /// The shared memory of a host as mapped by one process: its own part, from which its allocators take buffers that
 /// peers can read, and the parts of its peers.
 ///
-/// A part consists of windows, contiguous ranges of the file. Its owner maps a new one when the others are full, as
+/// A part consists of windows, each contiguous in the file. Its owner maps a new one when the others are full, as
 /// large as all of them together; a peer maps it when it first reads there. So unused address space is not taken. Only
-/// the owner allocates in a part: first fit among free pieces, which are sorted by address and merged. Memory is taken
+/// the owner allocates in a part: first fit among free ranges, which are sorted by address and merged. Memory is taken
 /// from the system on first use, and returned with the world, its split worlds and the last buffer. Thread-safe. Cost:
-/// linear in the number of free pieces.
+/// linear in the number of free ranges.
 /// @tparam File shared_file; private_file if there is one process; a test has a host with less memory
 template <class File>
 class basic_shared_arena : public memory_source {
@@ -74,7 +74,7 @@ class basic_shared_arena : public memory_source {
     monitor_lock const lock(mutex_);
     take_back();
     allotments_.reserve(allotments_.size() + 1);
-    std::byte* const memory = take_piece(round_up(header + bytes));
+    std::byte* const memory = take_range(round_up(header + bytes));
     new (memory) std::atomic<std::uint32_t>(0);
     allotments_.push_back({memory, header + bytes, ranks});
     return memory + header;
@@ -114,7 +114,7 @@ class basic_shared_arena : public memory_source {
   static constexpr std::size_t header = alignment;  ///< counts the ranks that have ended their use
   static constexpr std::size_t least_window = std::size_t{16} << 20;
 
-  struct piece {
+  struct range {
     std::byte* begin;
     std::size_t bytes;
     [[nodiscard]] std::byte* end() const noexcept { return begin + bytes; }
@@ -151,7 +151,7 @@ class basic_shared_arena : public memory_source {
     }
   }
 
-  /// Refuses a forked child: it would allocate the same pieces as its parent.
+  /// Refuses a forked child: it would allocate the same ranges as its parent.
   void expect_owner() const {
     expects(owner_ == fork_guard::generation(),
             "tutti::allocator: this memory belongs to the process that forked this one; allocate in ordinary memory");
@@ -202,21 +202,21 @@ class basic_shared_arena : public memory_source {
     if (bytes > limit_ || round_up(bytes) > limit_ - used_bytes_) {
       throw out_of_shared_memory();
     }
-    void* const memory = take_piece(round_up(bytes));
+    void* const memory = take_range(round_up(bytes));
     used_bytes_ += round_up(bytes);
     return memory;
   }
 
-  /// Returns the beginning of the first free piece of this size.
-  std::byte* take_piece(std::size_t size) {
-    // Reserved for the most pieces possible: deallocation cannot fail.
-    free_.reserve(used_pieces_ + count_.load(std::memory_order_relaxed) + 2);
+  /// Returns the beginning of the first free range of this size.
+  std::byte* take_range(std::size_t size) {
+    // Reserved for the most ranges possible: deallocation cannot fail.
+    free_.reserve(used_ranges_ + count_.load(std::memory_order_relaxed) + 2);
     std::size_t i = 0;
     while (i < free_.size() && free_[i].bytes < size) {
       ++i;
     }
     i = i < free_.size() ? i : open_window(size);
-    piece& p = free_[i];
+    range& p = free_[i];
     // A shortage is an exception here; on the first touch it would be a SIGBUS.
     if (std::string const shortage = commit(p.begin + size); !shortage.empty()) {
       throw out_of_shared_memory(shortage);
@@ -226,7 +226,7 @@ class basic_shared_arena : public memory_source {
     if (p.bytes == 0) {
       free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(i));
     }
-    ++used_pieces_;
+    ++used_ranges_;
     return memory;
   }
 
@@ -248,7 +248,7 @@ class basic_shared_arena : public memory_source {
     }
   }
 
-  /// Opens a window with room for `size` bytes, and returns the index of its free piece. The extra page separates
+  /// Opens a window with room for `size` bytes, and returns the index of its free range. The extra page separates
   /// windows, and keeps equal buffers of two ranks from being a power of two apart. A first-level cache that predicts
   /// its way by a hash of lower address bits (AMD's: Lipp and others, Take A Way, 2020) could not hold both lines.
   TUTTI_COLD std::size_t open_window(std::size_t size) {
@@ -275,7 +275,7 @@ class basic_shared_arena : public memory_source {
       mapping(me_, i).store(base, std::memory_order_release);
       count_.store(i + 1, std::memory_order_release);
       window_bytes_ += bytes;
-      free_.reserve(used_pieces_ + i + 3);
+      free_.reserve(used_ranges_ + i + 3);
       std::size_t at = 0;
       while (at < free_.size() && free_[at].begin < base) {
         ++at;
@@ -299,24 +299,24 @@ class basic_shared_arena : public memory_source {
   }
 
   void deallocate(std::byte* memory, std::size_t bytes) noexcept {
-    piece const returned_piece{memory, round_up(bytes)};
-    --used_pieces_;
+    range const returned_range{memory, round_up(bytes)};
+    --used_ranges_;
     std::size_t i = 0;
-    while (i < free_.size() && free_[i].begin < returned_piece.begin) {
+    while (i < free_.size() && free_[i].begin < returned_range.begin) {
       ++i;
     }
-    bool const joins_left = i != 0 && free_[i - 1].end() == returned_piece.begin;
-    bool const joins_right = i < free_.size() && returned_piece.end() == free_[i].begin;
+    bool const joins_left = i != 0 && free_[i - 1].end() == returned_range.begin;
+    bool const joins_right = i < free_.size() && returned_range.end() == free_[i].begin;
     auto const address = free_.begin() + static_cast<std::ptrdiff_t>(i);
     if (joins_left && joins_right) {
-      free_[i - 1].bytes += returned_piece.bytes + free_[i].bytes;
+      free_[i - 1].bytes += returned_range.bytes + free_[i].bytes;
       free_.erase(address);
     } else if (joins_left) {
-      free_[i - 1].bytes += returned_piece.bytes;
+      free_[i - 1].bytes += returned_range.bytes;
     } else if (joins_right) {
-      free_[i] = {returned_piece.begin, returned_piece.bytes + free_[i].bytes};
+      free_[i] = {returned_range.begin, returned_range.bytes + free_[i].bytes};
     } else {
-      free_.insert(address, returned_piece);
+      free_.insert(address, returned_range);
     }
   }
 
@@ -326,9 +326,9 @@ class basic_shared_arena : public memory_source {
   window own_windows_[window_table::max_windows];
   std::atomic<std::uint32_t> count_{0};  ///< own windows
   mutable monitor mutex_;
-  std::vector<piece> free_;
+  std::vector<range> free_;
   std::vector<allotment> allotments_;
-  std::size_t used_pieces_ = 0;   ///< pieces in use
+  std::size_t used_ranges_ = 0;   ///< ranges in use
   std::size_t used_bytes_ = 0;    ///< bytes of buffers in use
   std::size_t window_bytes_ = 0;  ///< bytes of all own windows
   std::size_t limit_ = 0;

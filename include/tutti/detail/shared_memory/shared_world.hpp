@@ -7,8 +7,8 @@
 #include <tutti/detail/shared_memory/chunk_ring.hpp>
 #include <tutti/detail/shared_memory/mail_segment.hpp>
 #include <tutti/detail/shared_memory/shared_arena.hpp>
+#include <tutti/detail/shared_memory/shared_locations.hpp>
 #include <tutti/detail/shared_memory/shared_peers.hpp>
-#include <tutti/detail/shared_memory/shared_places.hpp>
 #include <tutti/detail/shared_memory/sleep_barrier.hpp>
 #include <tutti/extend/expects.hpp>
 #include <tutti/extend/outcome.hpp>
@@ -27,7 +27,7 @@ namespace tutti::inline v0_1_0::detail::inline shared_memory {
 /// failure:
 ///
 ///     offer    all: doorbell, own process, memory for a read test, cores
-///     contact  all connect the doorbells; rank 0 makes the memory: its place, sizes
+///     contact  all connect the doorbells; rank 0 makes the memory: its name, sizes
 ///     enter    all map the memory and construct their part: can read all others, can fence remotely
 ///
 /// A world that is split from another uses that one's memory and processes. Its first rank allocates there for all.
@@ -72,7 +72,7 @@ class shared_world {
   [[nodiscard]] mail_segment mail() const noexcept { return {memory_, ranks_}; }
   [[nodiscard]] Doorbells& bells() noexcept { return bells_; }
   [[nodiscard]] shared_memory_options const& shape() const noexcept { return shape_; }
-  [[nodiscard]] shared_places places() const noexcept { return {memory_, bytes(), *arena_, parts_.get()}; }
+  [[nodiscard]] shared_locations locations() const noexcept { return {memory_, bytes(), *arena_, parts_.get()}; }
   /// The memory to which a rank copies messages.
   [[nodiscard]] chunk_ring chunks(rank_type r) const { return {memory_ + ring_begin(r), ring()}; }
   [[nodiscard]] sleep_barrier barrier() const noexcept { return sleep_barrier(remote_fences_); }
@@ -83,9 +83,9 @@ class shared_world {
     return peers_->copy(parts_[owner], address, target, bytes) && bells_.reaches(owner);
   }
   [[nodiscard]] intrusive_pointer<shared_arena> const& arena() const noexcept { return arena_; }
-  /// True if the process of another rank has not ended.
-  [[nodiscard]] bool is_alive(rank_type r) const noexcept {
-    return bells_.reaches(r) && !peers_->processes.has_ended(parts_[r]);
+  /// True if the process of another rank has ended or executes another program.
+  [[nodiscard]] bool has_ended(rank_type r) const noexcept {
+    return !bells_.reaches(r) || peers_->processes.has_ended(parts_[r]);
   }
 
  private:
@@ -197,7 +197,7 @@ class shared_world {
   }
 
   /// Finds the doorbells and processes of all, which lived then, as all are heard of once more. Rank 0 makes the memory
-  /// and returns "place chunk_bytes ring_bytes arena_bytes attach_from".
+  /// and returns "name chunk_bytes ring_bytes arena_bytes attach_from".
   template <class M>
   TUTTI_COLD std::string contact(M const& meet, std::vector<std::string> const& offers,
                                  shared_memory_options const& requested_options) {
@@ -222,21 +222,21 @@ class shared_world {
   template <class M>
   TUTTI_COLD std::string make_memory(M const& meet, shared_memory_options const& o) {
     shape_ = o;
-    std::string place;
+    std::string memory_name;  // its location in a split world, else the identity of the file
     if constexpr (splits<M>) {
       if (meet.transport().world().shape_.attach_from == SIZE_MAX) {
         shape_.attach_from = SIZE_MAX;
       }
       memory_ = allot();
       allotment_ = allotment(memory_, ranks_);
-      place = std::to_string(arena_->locate(memory_));
+      memory_name = std::to_string(arena_->locate(memory_));
     } else {
       file().create(table_bytes() + bytes());
       file().reserve(0, table_bytes() + mail_segment::boxes_begin(ranks_, 0));
       window_table(file().base(), ranks_).construct(table_bytes() + bytes());
-      place = file().identity();
+      memory_name = file().identity();
     }
-    return place + " " + std::to_string(shape_.chunk_bytes) + " " + std::to_string(shape_.ring_bytes) + " " +
+    return memory_name + " " + std::to_string(shape_.chunk_bytes) + " " + std::to_string(shape_.ring_bytes) + " " +
            std::to_string(shape_.arena_bytes) + " " + std::to_string(shape_.attach_from);
   }
 
@@ -246,19 +246,19 @@ class shared_world {
                                std::vector<std::string> const& contacts) {
     rank_type const me = meet.rank();
     word_reader text(contacts[0]);
-    std::string_view const place = text.word();
+    std::string_view const memory_name = text.word();
     shape_.chunk_bytes = text.number<std::size_t>();
     shape_.ring_bytes = text.number<std::size_t>();
     shape_.arena_bytes = text.number<std::size_t>();
     shape_.attach_from = text.number<std::size_t>();
     if constexpr (splits<M>) {
-      memory_ = arena_->address_of(parts_[0], word_reader(place).number<std::uint64_t>());
+      memory_ = arena_->address_of(parts_[0], word_reader(memory_name).number<std::uint64_t>());
       allotment_ = allotment(memory_, 1);
     } else {
       if (me == 0) {
         hand_file(meet);
       } else {
-        take_file(place);
+        take_file(memory_name);
       }
       // Each rank reserves its own part, near its core.
       std::size_t const table_end = table_bytes();
@@ -299,8 +299,8 @@ class shared_world {
       throw error(failure::join, reason);
     }
   }
-  TUTTI_COLD void take_file(std::string_view place) {
-    auto const is_expected = [&](descriptor const& f) { return shared_file::identity(f) == place; };
+  TUTTI_COLD void take_file(std::string_view identity) {
+    auto const is_expected = [&](descriptor const& f) { return shared_file::identity(f) == identity; };
     descriptor received_file = bells_.take(0, is_expected, steady_now() + handing_patience);
     if (!received_file) {
       int const code = errno;

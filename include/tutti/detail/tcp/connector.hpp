@@ -17,14 +17,14 @@ namespace tutti::inline v0_1_0::detail::tcp {
 /// Makes the connections of one rank: connects to peers, and accepts theirs.
 ///
 ///     rank a < b       a                       b                  both connect
-///                      |------- hello ------->|
-///                      |<------ hello --------|
+///                      |------ connect ------>|
+///                      |<----- connect -------|
 ///                      |----- collision ----->|   b waits for a's connection
 ///                      |<----- welcome -------|   connected
-class connector final : private listener::visitor {
+class connector final : private listener::handler {
  public:
   /// The receiver of results.
-  class observer {
+  class handler {
    public:
     /// Takes a new connection, ready for use.
     virtual void add_connection(rank_type peer, descriptor socket, hello const& peer_hello) = 0;
@@ -36,15 +36,15 @@ class connector final : private listener::visitor {
     virtual void receive_fault(tutti::fault const& reason) = 0;
     /// Takes the reason of a peer that leaves: a fault elsewhere.
     virtual void receive_excuse(rank_type peer, tutti::fault const& reason) = 0;
-    /// The fault of this epoch, which greetings carry.
+    /// The fault of this epoch, which each hello carries.
     [[nodiscard]] virtual tutti::fault const& fault() const noexcept = 0;
 
    protected:
-    ~observer() = default;
+    ~handler() = default;
   };
 
   connector(tcp_options const& options, address const& at, rank_type rank, rank_type size, waiter& event_waiter,
-            observer& watcher);
+            handler& target);
   connector(connector const&) = delete;
   connector& operator=(connector const&) = delete;
 
@@ -57,7 +57,7 @@ class connector final : private listener::visitor {
   [[nodiscard]] address const& address_of(rank_type peer) const noexcept { return directions_.addresses[peer]; }
 
   /// Makes the hello of this rank to another one.
-  [[nodiscard]] hello make_hello(greeting kind, rank_type peer) const noexcept;
+  [[nodiscard]] hello make_hello(hello_kind kind, rank_type peer) const noexcept;
 
   void record_incident(std::string text);
 
@@ -65,7 +65,7 @@ class connector final : private listener::visitor {
   void connect(rank_type peer);
 
   /// The address "10.0.0.2:41234", and the time for which connecting to it has failed.
-  [[nodiscard]] std::string place_of(rank_type peer) const;
+  [[nodiscard]] std::string describe_address(rank_type peer) const;
 
   /// True if a connection to the peer is being made.
   [[nodiscard]] bool is_connecting(rank_type peer) const noexcept { return attempts_[peer] != nullptr; }
@@ -95,8 +95,8 @@ class connector final : private listener::visitor {
  private:
   static constexpr std::size_t max_incidents = 64;
 
-  // Overrides of listener::visitor, out of line (compilers.md: Tables of virtual functions).
-  TUTTI_DECL void arrive(descriptor socket, hello const& greeting) override;
+  // Overrides of listener::handler, out of line (compilers.md: Tables of virtual functions).
+  TUTTI_DECL void arrive(descriptor socket, hello const& peer_hello) override;
   TUTTI_DECL void refuse(descriptor const& socket, char const* reason) override;
 
   void establish(rank_type peer, descriptor socket, hello const& peer_hello);
@@ -104,7 +104,7 @@ class connector final : private listener::visitor {
   tcp_options const& options_;
   rank_type rank_;
   waiter& waiter_;
-  observer& observer_;
+  handler& handler_;
   directions directions_;
   listener listener_;
   int resource_error_ = 0;

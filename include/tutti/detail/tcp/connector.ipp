@@ -11,28 +11,28 @@
 namespace tutti::inline v0_1_0::detail::tcp {
 
 TUTTI_DECL connector::connector(tcp_options const& options, address const& at, rank_type rank, rank_type size,
-                                waiter& event_waiter, observer& watcher)
+                                waiter& event_waiter, handler& target)
     : options_(options),
       rank_(rank),
       waiter_(event_waiter),
-      observer_(watcher),
+      handler_(target),
       listener_(at, event_waiter, options.handshake),
       attempts_(size) {
   size_buffers(listener_.fd(), options);
 }
 
-TUTTI_DECL hello connector::make_hello(greeting kind, rank_type peer) const noexcept {
+TUTTI_DECL hello connector::make_hello(hello_kind kind, rank_type peer) const noexcept {
   hello message;
   message.world = directions_.world;
   message.kind = kind;
   message.sender = rank_;
   message.receiver = peer;
-  message.fault = observer_.fault().pack();
+  message.fault = handler_.fault().pack();
   message.window = options_.window;
   return message;
 }
 
-TUTTI_DECL std::string connector::place_of(rank_type peer) const {
+TUTTI_DECL std::string connector::describe_address(rank_type peer) const {
   std::string place = address_of(peer).text();
   connect_attempt const* const attempt = attempts_[peer].get();
   if (attempt == nullptr) {
@@ -54,8 +54,8 @@ TUTTI_DECL void connector::connect(rank_type peer) {
   // rank that is not scheduled at the moment.
   constexpr duration broadcast_time = std::chrono::milliseconds(100);
   if (attempts_[peer] == nullptr) {
-    attempts_[peer] = owner<connect_attempt>(
-        new connect_attempt(waiter_, address_of(peer), make_hello(greeting::hello, peer), options_, broadcast_time));
+    attempts_[peer] = owner<connect_attempt>(new connect_attempt(
+        waiter_, address_of(peer), make_hello(hello_kind::connect, peer), options_, broadcast_time));
     connecting_.push_back(peer);
   }
   connect_attempt& attempt = *attempts_[peer];
@@ -65,8 +65,8 @@ TUTTI_DECL void connector::connect(rank_type peer) {
   }
   resource_error_ = attempt.resource_error();
   if (attempt.current_state() == connect_attempt::state::peer_gone) {
-    return observer_.lose(peer, attempt.is_reachable() ? failure::peer_lost : failure::unreachable,
-                          attempt.error_code());
+    return handler_.lose(peer, attempt.is_reachable() ? failure::peer_lost : failure::unreachable,
+                         attempt.error_code());
   }
   if (attempt.current_state() != connect_attempt::state::has_answer) {
     return;
@@ -76,12 +76,12 @@ TUTTI_DECL void connector::connect(rank_type peer) {
       answer.sender == peer ? answer.objection(directions_.world, rank_, size()) : "another rank";
   if (objection != nullptr) {
     record_incident("where rank " + std::to_string(peer) + " listened, another program answers: " + objection);
-    observer_.lose(peer, failure::peer_lost, 0);
-  } else if (answer.kind == greeting::welcome) {
+    handler_.lose(peer, failure::peer_lost, 0);
+  } else if (answer.kind == hello_kind::welcome) {
     establish(peer, attempt.take_socket(), answer);
-  } else if (answer.kind == greeting::revoke) {
+  } else if (answer.kind == hello_kind::revoke) {
     attempt.wait_for_peer();
-    observer_.receive_fault(tutti::fault::unpack(answer.fault));
+    handler_.receive_fault(tutti::fault::unpack(answer.fault));
   } else {
     attempt.wait_for_peer();
   }
@@ -90,22 +90,24 @@ TUTTI_DECL void connector::connect(rank_type peer) {
 /// Takes a pending connection whose hello is complete.
 TUTTI_DECL void connector::arrive(descriptor socket, hello const& peer_hello) {
   char const* const objection = peer_hello.objection(directions_.world, rank_, size());
-  if (objection != nullptr || peer_hello.kind == greeting::welcome || peer_hello.kind == greeting::collision) {
+  if (objection != nullptr || peer_hello.kind == hello_kind::welcome || peer_hello.kind == hello_kind::collision) {
     return refuse(socket, objection != nullptr ? objection : "an invalid greeting");
   }
-  if (peer_hello.kind == greeting::excuse) {
-    return observer_.receive_excuse(peer_hello.sender, tutti::fault::unpack(peer_hello.fault));
+  if (peer_hello.kind == hello_kind::excuse) {
+    return handler_.receive_excuse(peer_hello.sender, tutti::fault::unpack(peer_hello.fault));
   }
-  if (peer_hello.kind == greeting::revoke) {
-    observer_.receive_fault(tutti::fault::unpack(peer_hello.fault));
+  if (peer_hello.kind == hello_kind::revoke) {
+    handler_.receive_fault(tutti::fault::unpack(peer_hello.fault));
   }
   connect_attempt const* const own_attempt = attempts_[peer_hello.sender].get();
-  bool const is_crossed = observer_.is_connected(peer_hello.sender) ||
+  bool const is_crossed = handler_.is_connected(peer_hello.sender) ||
                           (own_attempt != nullptr && own_attempt->has_sent() && rank_ < peer_hello.sender);
-  greeting const kind = observer_.fault() ? greeting::revoke : is_crossed ? greeting::collision : greeting::welcome;
+  hello_kind const kind = handler_.fault() ? hello_kind::revoke
+                          : is_crossed     ? hello_kind::collision
+                                           : hello_kind::welcome;
   hello const answer = make_hello(kind, peer_hello.sender);
   io_result const m = write_some(socket.get(), std::as_bytes(std::span(&answer, 1)));
-  if (m.state == io::complete && kind == greeting::welcome) {
+  if (m.state == io::complete && kind == hello_kind::welcome) {
     establish(peer_hello.sender, std::move(socket), peer_hello);
   }
 }
@@ -124,7 +126,7 @@ TUTTI_DECL void connector::establish(rank_type peer, descriptor socket, hello co
   if (local_address(socket.get()).host() == peer_address(socket.get()).host()) {
     suit_one_host(socket.get(), options_);
   }
-  observer_.add_connection(peer, std::move(socket), peer_hello);
+  handler_.add_connection(peer, std::move(socket), peer_hello);
 }
 
 }  // namespace tutti::detail::tcp

@@ -37,8 +37,8 @@ struct endpoint_info {
   world_id world;
   std::string node;
 
-  /// Returns the endpoint of this rank. The world of rank 0 counts.
-  [[nodiscard]] static endpoint_info local(address const& listening, tcp_options const& options);
+  /// Makes the endpoint of this rank. The world of rank 0 counts.
+  [[nodiscard]] static endpoint_info make(address const& listening, tcp_options const& options);
 
   [[nodiscard]] std::string text() const;
   /// @throws error (failure::join)

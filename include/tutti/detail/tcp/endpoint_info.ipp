@@ -21,7 +21,7 @@ TUTTI_DECL address listening_address(std::string const& host) {
   return listening;
 }
 
-TUTTI_DECL endpoint_info endpoint_info::local(address const& listening, tcp_options const& options) {
+TUTTI_DECL endpoint_info endpoint_info::make(address const& listening, tcp_options const& options) {
   return {listening, options.world != world_id{} ? options.world : world_id{draw_number(), draw_number()},
           node_identity()};
 }

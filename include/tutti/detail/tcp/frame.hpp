@@ -17,11 +17,20 @@ namespace tutti::inline v0_1_0::detail::tcp {
 ///     piece      `part` bytes of a message of `bytes` bytes    reads it to a place or fragment; `view` checks the call
 ///     credit     `credits`, which pieces have, too             enlarges the windows of its own sending half
 ///     revoke     `bytes`: the packed fault of the world        adopts the fault, and forwards it to its own peers
-///     bye        `bytes`: the packed reason to leave, or 0     takes the end of the stream for no fault
+///     bye        `bytes`: the packed reason to leave, or 0     does not report the end of the stream as a fault
 ///     call_query                                               sends a call_reply for this lane
 ///     call_reply `number`, `sender_call`; `bytes` 0: no call   compares it with its own call at `detect_mismatch`
 ///     wait_query `number` of the query                         sends a wait_reply for each lane on which it waits
-///     wait_reply `part`: the rank that is waited for           keeps the last one of each lane (wait_table)
+///     wait_reply a wait_report, see below                      keeps the last one of each lane (wait_table)
+///
+/// A bye is the last frame of a rank that leaves without a fault of this world (`mesh::leave`). It is sent on each
+/// connection, except where a piece is incomplete. The peer still takes the pieces before it. If the peer sends to that
+/// rank afterwards, or waits for more from it, it reports the rank as lost, or the reason in the bye if there is one. A
+/// frame after a bye violates the protocol.
+///
+/// A wait_reply carries one wait_report of its sender. `lane` and `number`: the flow on which it waits. `part`: the
+/// rank that it waits for. `bytes`: its progress counter in the upper half, the number of the query in the lower.
+/// `blocks`: 1 if its program is blocked. `sender_call`: its call.
 enum class frame_kind : std::uint8_t {
   piece = 1,
   credit,
@@ -49,9 +58,9 @@ struct alignas(64) frame {
   std::uint32_t mark = expected_mark;
   frame_kind kind{};
   std::uint8_t lane = 0;
-  std::uint16_t blocks = 0;  ///< in a wait_reply: the program blocks
-  std::uint32_t number = 0;  ///< number of the flow, or of the query
-  std::uint32_t part = 0;
+  std::uint16_t blocks = 0;  ///< in a wait_reply: 1 if the program is blocked
+  std::uint32_t number = 0;  ///< number of the flow; in a wait_query: of the query
+  std::uint32_t part = 0;    ///< see frame_kind, as for `bytes`
   std::uint64_t bytes = 0;
   call sender_call{};
   std::uint32_t credits[lane_count] = {};  ///< in pieces and credit frames: window_cost() returned, per lane

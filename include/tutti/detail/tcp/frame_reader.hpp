@@ -101,7 +101,7 @@ class frame_reader {
       fragment& piece = *lane.unexpected_queue.first;
       piece.released_bytes += bytes;
       if (piece.released_bytes == piece.size) {
-        return_credit(piece.head, writer);
+        settle_credit(piece.head, writer);
         pool_.recycle(lane.unexpected_queue.pop());
       }
       lane.in_fragment = false;
@@ -180,8 +180,8 @@ class frame_reader {
     }
   }
 
-  /// Returns credit for a released piece, less what was granted ahead.
-  void return_credit(frame const& head, frame_writer& writer) {
+  /// Settles the account of a released piece: returns its credit, less the credit that was granted ahead.
+  void settle_credit(frame const& head, frame_writer& writer) {
     lane_state& lane = lanes_[head.lane];
     std::size_t const bytes = window_cost(head.part);
     std::size_t const repaid = (std::min)(bytes, lane.credit_ahead);
@@ -344,7 +344,7 @@ class frame_reader {
     incoming_.pad -= n;
     incoming_.is_active = incoming_.pad != 0;
     if (!incoming_.is_active && incoming_.target == nullptr) {
-      return_credit(incoming_.head, writer);
+      settle_credit(incoming_.head, writer);
     }
     return !incoming_.is_active;
   }

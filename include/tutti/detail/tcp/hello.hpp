@@ -13,16 +13,16 @@ namespace tutti::inline v0_1_0::detail::tcp {
 /// 128 random bits that identify a world.
 using world_id = std::array<std::uint64_t, 2>;
 
-/// The purpose of a connection, or the answer to it.
-enum class greeting : std::uint32_t {
-  hello = 1,  ///< asks for a connection
-  welcome,    ///< answer: connected
-  collision,  ///< answer: the peer's own connection to the sender takes precedence, wait for it
-  revoke,     ///< request or answer that carries the fault of this world
-  excuse,     ///< carries the reason why the sender leaves, a fault outside the mesh; no answer
+/// The purpose of a connection (`connect`, `revoke`, `excuse`), or the answer of the rank that accepted it.
+enum class hello_kind : std::uint32_t {
+  connect = 1,  ///< asks for a connection
+  welcome,      ///< answer: connected
+  collision,    ///< answer: the peer's own connection to the sender takes precedence, wait for it
+  revoke,       ///< request or answer that carries the fault of this world
+  excuse,       ///< carries the reason why the sender leaves, a fault outside the mesh; no answer
 };
 
-/// The first bytes on a connection, in both directions. Nothing else precedes the answer.
+/// The handshake: the first bytes on a connection, in both directions. Nothing else precedes the answer.
 struct hello {
   static constexpr char expected_magic[8] = {'t', 'u', 't', 't', 'i', '\x1a', '\r', '\n'};
   static constexpr std::uint32_t expected_order = 0x01020304;
@@ -32,7 +32,7 @@ struct hello {
   std::uint32_t order = expected_order;
   std::uint32_t version = expected_version;
   world_id world{};
-  greeting kind{};
+  hello_kind kind{};
   rank_type sender = no_rank;
   rank_type receiver = no_rank;
   std::uint32_t reserve = 0;

@@ -20,7 +20,7 @@ TUTTI_DECL char const* hello::objection(world_id const& id, rank_type me, rank_t
   if (world != id) {
     return "another world";
   }
-  if (receiver != me || sender >= size || sender == me || kind < greeting::hello || kind > greeting::excuse) {
+  if (receiver != me || sender >= size || sender == me || kind < hello_kind::connect || kind > hello_kind::excuse) {
     return "an invalid greeting";
   }
   return nullptr;

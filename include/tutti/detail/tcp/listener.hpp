@@ -18,15 +18,15 @@ namespace tutti::inline v0_1_0::detail::tcp {
 class listener {
  public:
   /// The receiver of results.
-  class visitor {
+  class handler {
    public:
     /// Takes a connection whose hello is complete.
-    virtual void arrive(descriptor socket, hello const& greeting) = 0;
+    virtual void arrive(descriptor socket, hello const& peer_hello) = 0;
     /// Reports a refused connection, which is closed afterwards.
     virtual void refuse(descriptor const& socket, char const* reason) = 0;
 
    protected:
-    ~visitor() = default;
+    ~handler() = default;
   };
 
   listener(address const& at, waiter& event_waiter, duration handshake_limit);
@@ -37,16 +37,16 @@ class listener {
   [[nodiscard]] int resource_error() const noexcept { return pending_.resource_error(); }
 
   /// Accepts some of the waiting connections, and refuses pending ones whose hello is late.
-  void accept_some(visitor& target);
+  void accept_some(handler& target);
 
   /// Accepts and reads all connections that wait now.
-  void accept_all(visitor& target);
+  void accept_all(handler& target);
 
   /// Reads the pending connection at a descriptor, if it still is pending.
-  void read_pending(int fd, visitor& target);
+  void read_pending(int fd, handler& target);
 
   /// Refuses all pending connections, to free their descriptors. Returns false if there were none.
-  bool close_pending(visitor& target);
+  bool close_pending(handler& target);
 
  private:
   static constexpr duration longest_pause = std::chrono::milliseconds(100);
@@ -54,16 +54,16 @@ class listener {
   struct pending {
     descriptor socket;
     time_point accepted_at;
-    hello greeting = {};
+    hello peer_hello = {};
     std::size_t received_bytes = 0;
 
     [[nodiscard]] int fd() const noexcept { return socket.get(); }
   };
-  struct handshake_visitor;
+  struct handshake_handler;
 
   void resume() noexcept;
   void pause(time_point end) noexcept;
-  bool accept_one(handshake_visitor& adapter, time_point begin);
+  bool accept_one(handshake_handler& adapter, time_point begin);
 
   waiter& waiter_;
   descriptor socket_;

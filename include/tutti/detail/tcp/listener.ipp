@@ -9,10 +9,10 @@
 
 namespace tutti::inline v0_1_0::detail::tcp {
 
-/// Adapts the handshake server's visitor to the listener's.
-struct listener::handshake_visitor {
+/// Handles the events of the handshake server by those of a listener's handler.
+struct listener::handshake_handler {
   listener& self;
-  visitor& target;
+  handler& target;
 
   [[nodiscard]] pending begin(descriptor s) const {
     self.waiter_.add(s.get(), waiter::source::pending_connection, static_cast<rank_type>(s.get()), false);
@@ -20,18 +20,18 @@ struct listener::handshake_visitor {
   }
   [[nodiscard]] static handshake_state hear(pending& p) noexcept {
     io_result const m =
-        read_some(p.socket.get(), std::as_writable_bytes(std::span(&p.greeting, 1)).subspan(p.received_bytes));
+        read_some(p.socket.get(), std::as_writable_bytes(std::span(&p.peer_hello, 1)).subspan(p.received_bytes));
     p.received_bytes += m.bytes;
     // Other protocols are refused at the first byte that differs.
-    if (std::memcmp(p.greeting.magic, hello::expected_magic, (std::min)(p.received_bytes, sizeof p.greeting.magic)) !=
-        0) {
+    if (std::memcmp(p.peer_hello.magic, hello::expected_magic,
+                    (std::min)(p.received_bytes, sizeof p.peer_hello.magic)) != 0) {
       return {.complete = false, .objection = "not the protocol of tutti"};
     }
     return {.complete = m.state == io::complete, .objection = m.state == io::hangup ? "it closed early" : nullptr};
   }
   void arrive(pending p) const {
     self.waiter_.remove(p.fd());
-    target.arrive(std::move(p.socket), p.greeting);
+    target.arrive(std::move(p.socket), p.peer_hello);
   }
   void turn_away(pending const& p, char const* reason) const {
     self.waiter_.remove(p.fd());
@@ -46,10 +46,10 @@ TUTTI_DECL listener::listener(address const& at, waiter& event_waiter, duration 
   resume();
 }
 
-TUTTI_DECL void listener::accept_some(visitor& target) {
+TUTTI_DECL void listener::accept_some(handler& target) {
   constexpr int max_turned_away = 32;  // per call
   constexpr int pause_factor = 20;     // pause after refusals, in multiples of their time
-  handshake_visitor adapter{*this, target};
+  handshake_handler adapter{*this, target};
   time_point const begin = steady_now();
   while (!pending_.empty() && begin - pending_.oldest().accepted_at >= handshake_limit_) {
     pending_.turn_oldest_away(adapter, "it did not say which rank it is");
@@ -70,22 +70,22 @@ TUTTI_DECL void listener::accept_some(visitor& target) {
   }
 }
 
-TUTTI_DECL void listener::accept_all(visitor& target) {
+TUTTI_DECL void listener::accept_all(handler& target) {
   constexpr int longest_queue = 1024;  // the system's; waiting connections take no descriptor here
-  handshake_visitor adapter{*this, target};
+  handshake_handler adapter{*this, target};
   time_point const begin = steady_now();
   for (int i = 0; i < 2 * longest_queue && accept_one(adapter, begin); ++i) {
   }
   pending_.hear_all(adapter);
 }
 
-TUTTI_DECL void listener::read_pending(int fd, visitor& target) {
-  handshake_visitor adapter{*this, target};
+TUTTI_DECL void listener::read_pending(int fd, handler& target) {
+  handshake_handler adapter{*this, target};
   pending_.hear_descriptor(fd, adapter);
 }
 
-TUTTI_DECL bool listener::close_pending(visitor& target) {
-  handshake_visitor adapter{*this, target};
+TUTTI_DECL bool listener::close_pending(handler& target) {
+  handshake_handler adapter{*this, target};
   bool const has_pending = !pending_.empty();
   while (!pending_.empty()) {
     pending_.turn_oldest_away(adapter, "it made room for another connection");
@@ -109,7 +109,7 @@ TUTTI_DECL void listener::pause(time_point end) noexcept {
 }
 
 /// Accepts one connection. Returns false if there is none, or no descriptor for it.
-TUTTI_DECL bool listener::accept_one(handshake_visitor& adapter, time_point begin) {
+TUTTI_DECL bool listener::accept_one(handshake_handler& adapter, time_point begin) {
   bool const more = pending_.accept_one(socket_.get(), adapter);
   if (!more && pending_.resource_error() != 0) {
     pause(begin + longest_pause);

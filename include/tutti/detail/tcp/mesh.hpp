@@ -21,7 +21,7 @@ namespace tutti::inline v0_1_0::detail::tcp {
 /// to. The rank that sees it (`lose`) first reads all other connections for a fault that explains it, or for the peer's
 /// own reason to leave. Without either, the fault names the peer. It is sent as a `revoke`: a frame on each connection,
 /// and a hello on a broadcast connection to ranks without one. Each receiver forwards it to its own peers.
-class mesh final : private connector::observer {
+class mesh final : private connector::handler {
  public:
   mesh(tcp_options const& options, address const& at, rank_type rank, rank_type size)
       : options_(with_finite_times(options)),
@@ -246,14 +246,14 @@ class mesh final : private connector::observer {
   TUTTI_DECL void lose(rank_type peer, failure kind = failure::peer_lost, int code = 0) override;
 
   /// The address "10.0.0.2:41234", and the time for which connecting to it has failed.
-  [[nodiscard]] std::string place_of(rank_type peer) const { return connector_.place_of(peer); }
+  [[nodiscard]] std::string describe_address(rank_type peer) const { return connector_.describe_address(peer); }
 
  private:
   /// Adopts the first fault, and sends it to all ranks, or only to those connected to this one or about to be, which
   /// could miss the fault when it leaves.
   void adopt_fault(tutti::fault const& cause, bool to_all);
 
-  // Overrides of connector::observer.
+  // Overrides of connector::handler.
   [[nodiscard]] bool is_connected(rank_type peer) const noexcept override { return connections_[peer] != nullptr; }
   void receive_fault(tutti::fault const& cause) override {
     adopt_fault(fault_broadcast::sanitize(cause, size()), false);

@@ -100,10 +100,10 @@ class over_host {
   {
     return host_.local_host();
   }
-  [[nodiscard]] std::string place_of(rank_type peer) const
-    requires requires(Host const& h) { h.place_of(peer); }
+  [[nodiscard]] std::string describe_address(rank_type peer) const
+    requires requires(Host const& h) { h.describe_address(peer); }
   {
-    return host_.place_of(peer);
+    return host_.describe_address(peer);
   }
   [[nodiscard]] decltype(auto) hosts() const
     requires requires(Host const& h) { h.hosts(); }

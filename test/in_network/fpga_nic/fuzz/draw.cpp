@@ -52,7 +52,7 @@ nic::header draw::header() {
     h.length = nic::block_bytes + nic::update_terms::bytes;
   }
   if (is_keyed) {
-    h.flags |= nic::flag::key;
+    h.flags |= nic::flag::weights;
     h.sequence = static_cast<std::uint32_t>(one_in(50) ? random_() : below(blocks));
     h.fingerprint = version();
     h.length = h.kind == nic::kind::supply ? nic::block_bytes : 0;

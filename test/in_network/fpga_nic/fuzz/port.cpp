@@ -26,7 +26,7 @@ class thrower {
       : seed_(seed),
         next_(seed, {}),
         port_(net::resolve("127.0.0.1", 0).front(), {.offload = offload}),
-        at_(port_.local().for_family(AF_INET)) {}
+        at_(port_.own_address().for_family(AF_INET)) {}
 
   void throw_some() {
     sent_.clear();

@@ -62,13 +62,13 @@ class thrower {
   /// A join of a member of the rack.
   [[nodiscard]] std::vector<std::byte> of_rack(nic::packet const& p) {
     nic::header h = p.head;
-    std::vector<std::byte> payload(nic::terms::bytes + nic::rack_place::bytes);
+    std::vector<std::byte> payload(nic::terms::bytes + nic::rack_position::bytes);
     bool const any = next_.one_in(20);
     nic::write(nic::read_terms(p.payload), payload.data());
-    nic::write(
-        any ? nic::rack_place{static_cast<std::uint8_t>(next_.below(256)), static_cast<std::uint8_t>(next_.below(256))}
-            : nic::rack_place{0, racks},
-        payload.data() + nic::terms::bytes);
+    nic::write(any ? nic::rack_position{static_cast<std::uint8_t>(next_.below(256)),
+                                        static_cast<std::uint8_t>(next_.below(256))}
+                   : nic::rack_position{0, racks},
+               payload.data() + nic::terms::bytes);
     h.length = static_cast<std::uint16_t>(payload.size());
     h.flags = nic::flag::of_racks | nic::flag::in_rank_order;
     return written(h, payload);
@@ -107,7 +107,7 @@ class thrower {
                      return say_above(h, payload);
                    }
                    ++to_members;
-                   bool const to_all = h.kind == nic::kind::result && !h.has(nic::flag::key);
+                   bool const to_all = h.kind == nic::kind::result && !h.has(nic::flag::weights);
                    check(destination == source || source == spine || to_all, "was answered to another address");
                    check(counts().refusals_for(nic::refusal::unknown) == unknown || payload.size() <= p.payload.size(),
                          "of an unknown sender got an answer that is longer");
@@ -157,7 +157,7 @@ class thrower {
 }  // namespace
 
 void throw_at_racks(std::uint64_t packets, std::uint64_t seed) {
-  nic::key key{};
+  nic::secret_key key{};
   key[3] = std::byte{42};
   for (nic::seal const& seal : {nic::seal(), nic::seal(key)}) {
     thrower t(seed, seal);

@@ -17,7 +17,7 @@ void throw_weights(nic::slot_table& slots, nic::slot_table const& before, nic::p
                    std::string const& description) {
   auto const k = p.head.sequence;
   auto const v = p.head.kind == nic::kind::supply ? slots.store(p.head, p.payload) : slots.recall(p.head);
-  if (v.result != nic::outcome::store) {
+  if (v.result != nic::outcome::pending) {
     if (!(slots == before)) {
       throw broken(description + " was not taken, and has changed something");
     }
@@ -58,7 +58,7 @@ void throw_at_slots(std::uint64_t packets, std::uint64_t seed) {
       ++malformed;
       continue;
     }
-    if (p.head.has(nic::flag::key)) {
+    if (p.head.has(nic::flag::weights)) {
       throw_weights(slots, before, p, description);
       before = slots;
       continue;
@@ -77,7 +77,7 @@ void throw_at_slots(std::uint64_t packets, std::uint64_t seed) {
     }
     ++outcomes[static_cast<std::size_t>(v.result)];
     bool const is_query = p.head.kind != nic::kind::contribute && p.head.kind != nic::kind::supply;
-    bool const may_change = !is_query && (v.result == nic::outcome::store || v.result == nic::outcome::complete);
+    bool const may_change = !is_query && (v.result == nic::outcome::pending || v.result == nic::outcome::complete);
     if (!may_change) {
       if (!(slots == before)) {
         throw broken(description + " was not taken, and has changed a slot");

@@ -50,7 +50,7 @@ class thrower {
                  [&](std::uint32_t destination, nic::header const& h, std::span<std::byte const> payload) {
                    ++answers;
                    check_answer(h, payload);
-                   bool const to_all = h.kind == nic::kind::result && !h.has(nic::flag::key);
+                   bool const to_all = h.kind == nic::kind::result && !h.has(nic::flag::weights);
                    check(destination == source || to_all, "was answered to another address");
                    check(is_read, "is malformed, and was answered");
                    check(!is_unknown(counters_before) || payload.size() <= p.payload.size(),
@@ -122,7 +122,7 @@ class thrower {
 }  // namespace
 
 void throw_at_switch(std::uint64_t packets, std::uint64_t seed) {
-  nic::key key{};
+  nic::secret_key key{};
   key[3] = std::byte{42};
   for (nic::seal const& seal : {nic::seal(), nic::seal(key)}) {
     thrower t(seed, seal);

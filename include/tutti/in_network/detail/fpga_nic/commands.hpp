@@ -29,7 +29,7 @@ inline constexpr std::size_t refusal_count = 7;  ///< one more than the largest
 /// True for a refused join that must be repeated with the fingerprint of the refusal.
 [[nodiscard]] constexpr bool asks_for_proof(header const& h, refusal reason) noexcept {
   return h.kind == kind::refuse && reason == refusal::unknown && h.operation == network_operation::none &&
-         !h.has(flag::key) && h.fingerprint != 0;
+         !h.has(flag::weights) && h.fingerprint != 0;
 }
 
 /// Terms of membership: requested by a worker that joins, and granted by the device.
@@ -43,14 +43,14 @@ struct terms {
 };
 
 /// The rack of a member, and the number of racks.
-struct rack_place {
-  static constexpr std::size_t bytes = rack_place_bytes;
+struct rack_position {
+  static constexpr std::size_t bytes = rack_position_bytes;
 
   std::uint8_t rack = 0;
   std::uint8_t racks = 0;  ///< 0: no racks
 
   [[nodiscard]] constexpr bool exists() const noexcept { return racks != 0; }
-  friend constexpr bool operator==(rack_place const&, rack_place const&) = default;
+  friend constexpr bool operator==(rack_position const&, rack_position const&) = default;
 };
 
 /// Parameters of a weight update; they follow the elements of each contribution.
@@ -87,12 +87,12 @@ constexpr void write(update_terms const& t, std::byte* target) noexcept {
 [[nodiscard]] constexpr terms read_terms(std::span<std::byte const> payload) noexcept {
   return {read_integer<std::uint32_t>(payload.data()), read_integer<std::uint16_t>(payload.data() + 4)};
 }
-constexpr void write(rack_place const& at, std::byte* target) noexcept {
+constexpr void write(rack_position const& at, std::byte* target) noexcept {
   write_integer(target, at.rack);
   write_integer(target + 1, at.racks);
 }
 /// @pre the payload of a well-formed `join` of a rack's member
-[[nodiscard]] constexpr rack_place read_place(std::span<std::byte const> payload) noexcept {
+[[nodiscard]] constexpr rack_position read_position(std::span<std::byte const> payload) noexcept {
   return {read_integer<std::uint8_t>(payload.data() + terms::bytes),
           read_integer<std::uint8_t>(payload.data() + terms::bytes + 1)};
 }

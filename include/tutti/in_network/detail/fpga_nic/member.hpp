@@ -214,7 +214,7 @@ class member {
     }
     if (p.head.kind == kind::grant) {
       take_joined(server, p, now);
-    } else if (!p.head.has(flag::key)) {
+    } else if (!p.head.has(flag::weights)) {
       take_lane_packet(server, p, is_unknown, now);
     } else if (is_unknown) {
       take_unknown(server, now);
@@ -279,7 +279,7 @@ class member {
   }
   /// Provides the stand-in with this rank's copy of the weights that a packet needs.
   void provide_weights(packet const& p) {
-    bool const is_asked = p.head.has(flag::key) && p.head.kind == kind::query;
+    bool const is_asked = p.head.has(flag::weights) && p.head.kind == kind::query;
     if (!is_asked && !has_terms(p.head)) {
       return;
     }

@@ -26,7 +26,7 @@ class member_servers {
         silence_(terms.silence),
         device_(port, terms, terms.has_racks() ? terms.racks.local(me) : me,
                 terms.has_racks() ? terms.racks.members(terms.racks.host(me)).size() : addresses.size(), device,
-                place_of(terms, me)),
+                position_of(terms, me)),
         stand_in_(port, terms, me, addresses.size(), addresses[0]) {}
 
   [[nodiscard]] server<Port>& device() noexcept { return device_; }
@@ -81,10 +81,10 @@ class member_servers {
   void flush() { port_.flush(); }
 
  private:
-  [[nodiscard]] static rack_place place_of(job_terms const& terms, rank_type me) noexcept {
-    return terms.has_racks() ? rack_place{static_cast<std::uint8_t>(terms.racks.host(me)),
-                                          static_cast<std::uint8_t>(terms.racks.hosts())}
-                             : rack_place{};
+  [[nodiscard]] static rack_position position_of(job_terms const& terms, rank_type me) noexcept {
+    return terms.has_racks() ? rack_position{static_cast<std::uint8_t>(terms.racks.host(me)),
+                                             static_cast<std::uint8_t>(terms.racks.hosts())}
+                             : rack_position{};
   }
 
   Port& port_;

@@ -26,10 +26,12 @@ namespace tutti::inline v0_1_0::detail::fpga_nic {
 template <class N>
 concept network = port<typename N::port> && requires(N& n, std::string const& text) {
   typename N::options;
-  { n.open() } -> std::same_as<typename N::port&>;
-  { n.card() } -> std::same_as<std::string>;
+  { n.own_port() } -> std::same_as<typename N::port&>;
+  { n.endpoint_info() } -> std::same_as<std::string>;
   { n.rack() } -> std::convertible_to<std::string>;
-  { N::place_of(text) } -> std::same_as<std::string>;  // identity of a device, equal on all ranks that mean this device
+  {
+    N::identity_of(text)
+  } -> std::same_as<std::string>;  // identity of a device, equal on all ranks that mean this device
   { n.address_of(text) } -> std::same_as<typename N::port::address>;
   { n.seal() } -> std::same_as<udp::seal const&>;
 };
@@ -49,9 +51,9 @@ class udp_network {
         device_(option_or_environment(settings.device, "TUTTI_FPGA_NIC")),
         rack_(option_or_environment(settings.rack, "TUTTI_FPGA_NIC_RACK")) {}
 
-  [[nodiscard]] port& open() noexcept { return port_; }
+  [[nodiscard]] port& own_port() noexcept { return port_; }
   [[nodiscard]] udp::seal const& seal() const noexcept { return seal_; }
-  [[nodiscard]] std::string card() const {
+  [[nodiscard]] std::string endpoint_info() const {
     auto const number = net::resolve(host_, net::local_address(port_.descriptor()).port()).front();
     return number.with_zone(0).text();
   }
@@ -67,7 +69,7 @@ class udp_network {
   }
   /// Identity of a device: its numeric address, because a name may stand for different ones; for loopback, with the
   /// host.
-  [[nodiscard]] static std::string place_of(std::string const& text) {
+  [[nodiscard]] static std::string identity_of(std::string const& text) {
     net::address const at = number_of(text);
     return at.with_zone(0).text() + (at.is_loopback() ? " " + node_identity() : "");
   }
@@ -121,14 +123,14 @@ class in_process_link {
         rack_(settings.racks.empty() ? std::string()
                                      : std::to_string(settings.network->rack(settings.racks[meet.rank()]))) {}
 
-  [[nodiscard]] port& open() noexcept { return port_; }
+  [[nodiscard]] port& own_port() noexcept { return port_; }
   [[nodiscard]] udp::seal const& seal() const noexcept { return seal_; }
-  [[nodiscard]] std::string card() const { return std::to_string(port_.local()); }
+  [[nodiscard]] std::string endpoint_info() const { return std::to_string(port_.own_address()); }
   [[nodiscard]] std::string device() const {
     return has_device_ ? std::to_string(in_process_network::device) : std::string();
   }
   [[nodiscard]] std::string const& rack() const noexcept { return rack_; }
-  [[nodiscard]] static std::string place_of(std::string const& text) { return text; }
+  [[nodiscard]] static std::string identity_of(std::string const& text) { return text; }
   [[nodiscard]] static std::uint32_t address_of(std::string const& text) {
     return word_reader(text).number<std::uint32_t>();
   }

@@ -41,14 +41,14 @@ class rack_layout {
  private:
   static constexpr std::uint8_t unset = UINT8_MAX;
 
-  struct place {
+  struct assignment {
     std::uint8_t rack;
     std::uint8_t block;
     bool shares;
 
-    friend bool operator==(place const&, place const&) = default;
+    friend bool operator==(assignment const&, assignment const&) = default;
   };
-  std::vector<place> members_;
+  std::vector<assignment> members_;
   std::uint8_t blocks_ = 0;
 };
 

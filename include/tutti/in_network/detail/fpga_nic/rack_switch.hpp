@@ -83,7 +83,7 @@ class rack_switch {
       return members_switch_.count_malformed();
     }
     // Only the device of a world without racks holds weights.
-    if (p.head.has(flag::key) || p.head.operation == network_operation::update) {
+    if (p.head.has(flag::weights) || p.head.operation == network_operation::update) {
       job<Address>* const served_job = members_switch_.find(link->nonce);
       std::uint8_t const member_number = served_job == nullptr ? max_workers : served_job->find(source, p.head.worker);
       return member_number == max_workers
@@ -121,7 +121,7 @@ class rack_switch {
   /// A job's membership in the device above.
   struct uplink {
     std::uint32_t nonce = 0;
-    rack_place place{};
+    rack_position position{};
     bool is_member = false;
     worker_set joiners{};     ///< members that have joined, and wait for the device above to confirm
     terms requested_terms{};  ///< terms requested of the device above
@@ -181,11 +181,11 @@ class rack_switch {
 
   template <class Emit>
   void join(Address const& source, packet const& p, bool has_ecn_mark, time_point now, Emit& emitter) {
-    rack_place const place = read_place(p.payload);
+    rack_position const position = read_position(p.payload);
     leave_ended_jobs(emitter);
     uplink* link = find(p.head.job);
-    bool const is_other = link == nullptr ? members_switch_.find(p.head.job) != nullptr : link->place != place;
-    if (is_other || place.racks < 2 || place.racks > max_racks || place.rack >= place.racks) {
+    bool const is_other = link == nullptr ? members_switch_.find(p.head.job) != nullptr : link->position != position;
+    if (is_other || position.racks < 2 || position.racks > max_racks || position.rack >= position.racks) {
       return members_switch_.count_malformed();
     }
     header plain = p.head;
@@ -199,7 +199,7 @@ class rack_switch {
       has_joined = true;
       job<Address> const& served_job = *members_switch_.find(h.job);
       if (link == nullptr) {
-        link = &uplinks_.emplace_back(uplink{.nonce = h.job, .place = place});
+        link = &uplinks_.emplace_back(uplink{.nonce = h.job, .position = position});
         link->versions.resize(std::size_t{served_job.slot_table().size()} * 2);
       }
       link->joiners.add(h.worker);
@@ -271,7 +271,7 @@ class rack_switch {
     }
   }
   [[nodiscard]] static header head_of(uplink const& link, udp::kind k) noexcept {
-    return {.kind = k, .job = link.nonce, .worker = link.place.rack, .workers = link.place.racks};
+    return {.kind = k, .job = link.nonce, .worker = link.position.rack, .workers = link.position.racks};
   }
 
   template <class Emit>

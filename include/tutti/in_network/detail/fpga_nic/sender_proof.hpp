@@ -17,7 +17,7 @@ namespace tutti::inline v0_1_0::detail::fpga_nic {
 /// Proof that a sender at this address receives packets about this job: a number, never 0, that only an answer to
 /// this address reveals. The device stores nothing for it.
 template <class Address>
-[[nodiscard]] std::uint32_t proof_of(udp::key const& k, Address const& source, std::uint32_t job) noexcept {
+[[nodiscard]] std::uint32_t proof_of(udp::secret_key const& k, Address const& source, std::uint32_t job) noexcept {
   std::array<std::byte, 32> text{};
   udp::write_integer(text.data(), job);
   if constexpr (std::unsigned_integral<Address>) {

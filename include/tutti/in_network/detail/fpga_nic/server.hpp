@@ -23,16 +23,16 @@ class server {
   using address = typename Port::address;
 
   /// @param at empty: there is no such server
-  /// @param place the rack of a rack's device, whose `me` and `members` count within the rack; otherwise empty
+  /// @param position the rack of a rack's device, whose `me` and `members` count within the rack; otherwise empty
   server(Port& port, job_terms const& terms, rank_type me, std::size_t members, std::optional<address> at,
-         rack_place place = {})
-      : port_(port), address_(at.value_or(address{})), place_(place), exists_(at.has_value()) {
+         rack_position position = {})
+      : port_(port), address_(at.value_or(address{})), position_(position), exists_(at.has_value()) {
     join_ = {.kind = kind::join,
              .job = terms.nonce,
              .length = fpga_nic::terms::bytes,
              .worker = static_cast<std::uint8_t>(me),
              .workers = static_cast<std::uint8_t>(members)};
-    join_.flags = static_cast<std::uint16_t>(flag::in_rank_order | (place.exists() ? flag::of_racks : 0));
+    join_.flags = static_cast<std::uint16_t>(flag::in_rank_order | (position.exists() ? flag::of_racks : 0));
     requested_terms_ = {static_cast<std::uint32_t>(terms.lease / std::chrono::milliseconds(1)),
                         static_cast<std::uint16_t>(terms.slot_count * collective_lanes)};
   }
@@ -57,10 +57,10 @@ class server {
       return;
     }
     last_join_ = now;
-    std::array<std::byte, fpga_nic::terms::bytes + rack_place::bytes> payload;
+    std::array<std::byte, fpga_nic::terms::bytes + rack_position::bytes> payload;
     write(requested_terms_, payload.data());
-    write(place_, payload.data() + fpga_nic::terms::bytes);
-    send(join_, std::span(payload).first(fpga_nic::terms::bytes + (place_.exists() ? rack_place::bytes : 0)));
+    write(position_, payload.data() + fpga_nic::terms::bytes);
+    send(join_, std::span(payload).first(fpga_nic::terms::bytes + (position_.exists() ? rack_position::bytes : 0)));
   }
   void repeat_join(time_point now) {
     if (exists_ && !has_joined_ && joining_) {
@@ -105,7 +105,7 @@ class server {
 
   Port& port_;
   address address_;
-  rack_place place_;
+  rack_position position_;
   header join_{};
   fpga_nic::terms requested_terms_{};
   bool exists_;

@@ -63,7 +63,7 @@ class slot_table {
     update_terms const terms = has_terms(h) ? read_update_terms(payload) : update_terms{};
     std::span<std::byte const> const elements =
         payload.first(payload.size() - (has_terms(h) ? update_terms::bytes : 0));
-    if (verdict const decision = admits(member, h); decision.result != outcome::store) {
+    if (verdict const decision = admits(member, h); decision.result != outcome::pending) {
       return decision;
     }
     std::size_t const i = index(h);
@@ -84,7 +84,7 @@ class slot_table {
     }
     add_contribution(i, member, h, elements, terms);
     if (a.count < a.workers) {
-      return {outcome::store};
+      return {outcome::pending};
     }
     finish(i);
     return {outcome::complete};
@@ -92,7 +92,7 @@ class slot_table {
 
   /// Handles a `supply` of a member: the result. Workers that have contributed and have not been answered get it.
   [[nodiscard]] verdict supply(std::uint8_t member, header const& h, std::span<std::byte const> result) noexcept {
-    if (verdict const decision = admits(member, h); decision.result != outcome::store) {
+    if (verdict const decision = admits(member, h); decision.result != outcome::pending) {
       return decision;
     }
     std::size_t const i = index(h);
@@ -111,7 +111,7 @@ class slot_table {
     return {outcome::complete};
   }
 
-  /// Replaces the local rack's sum by the sum over all racks. Returns false if this sequence is not complete in this
+  /// Replaces this rack's sum by the sum over all racks. Returns false if this sequence is not complete in this
   /// table.
   bool replace(header const& h, std::span<std::byte const> result) noexcept {
     if (h.slot >= count_) {
@@ -123,22 +123,22 @@ class slot_table {
     if (!a.has_sequence(h.sequence) || a.progress != aggregate::state::complete || !fits) {
       return false;
     }
-    if (!result.empty()) {  // an empty result means that the local elements are the result
+    if (!result.empty()) {  // an empty result means that this rack's elements are the result
       a.length = static_cast<std::uint16_t>(result.size());
       data_[i].copy(result);
     }
     return true;
   }
 
-  /// Handles a `query`, and changes nothing: `accept` if there is a result, and `store` if it is not complete or the
-  /// sequence is unknown.
+  /// Handles a `query`, and changes nothing: `available` if there is a result, and `pending` if it is not complete or
+  /// the sequence is unknown.
   [[nodiscard]] verdict query(header const& h) const noexcept {
     if (h.slot >= count_) {
       return {outcome::no_slot};
     }
     aggregate const& a = aggregates_[index(h)];
     if (!a.has_sequence(h.sequence)) {
-      return {overtaken(a, h) ? outcome::late : outcome::store};
+      return {overtaken(a, h) ? outcome::late : outcome::pending};
     }
     return same_call(a, h);
   }
@@ -148,16 +148,16 @@ class slot_table {
   [[nodiscard]] device_weights const& weights() const noexcept { return weights_; }
   /// Allocates memory for the weights of this number of keys. @pre not fewer than before
   void make_room(std::size_t keys) { weights_.make_room(keys); }
-  /// Handles a keyed `supply`: `store`, or `accept` if a later version is here.
+  /// Handles a `supply` of weights: `pending` if they are stored, or `available` if a later version is here.
   [[nodiscard]] verdict store(header const& h, std::span<std::byte const> weights) noexcept {
     if (h.sequence >= weights_.room()) {
       return {outcome::no_slot};
     }
-    return {weights_.store(h.sequence, h.fingerprint, weights) ? outcome::store : outcome::accept};
+    return {weights_.store(h.sequence, h.fingerprint, weights) ? outcome::pending : outcome::available};
   }
-  /// Handles a keyed `query`: `accept`, or the reason why not.
+  /// Handles a `query` for weights: `available`, or the reason why not.
   [[nodiscard]] verdict recall(header const& h) const noexcept {
-    return {weights_.has(h.sequence) ? outcome::accept : outcome::no_weights};
+    return {weights_.has(h.sequence) ? outcome::available : outcome::no_weights};
   }
 
   /// The version that a header is about. @pre h.slot < size()
@@ -198,7 +198,7 @@ class slot_table {
     return is_found;
   }
 
-  /// Decides if a slot may take a packet of this member: `store`, or the reason why not.
+  /// Decides if a slot may take a packet of this member: `pending`, or the reason why not.
   ///
   /// A member may skip a sequence here, because it has that result from the stand-in, and be ahead. If two incomplete
   /// sequences meet, the earlier one takes precedence, and contributions to the later one are sent again (`busy`).
@@ -214,23 +214,22 @@ class slot_table {
     }
     aggregate const& a = aggregates_[index(h)];
     if (a.has_sequence(h.sequence) || a.progress == aggregate::state::empty) {
-      return {outcome::store};
+      return {outcome::pending};
     }
     if (overtaken(a, h)) {
       return {outcome::late};
     }
     bool const is_waiting = a.progress == aggregate::state::open && precedes(a.sequence, h.sequence);
-    return {is_waiting && !has_contributed(a, member) ? outcome::busy : outcome::store};
+    return {is_waiting && !has_contributed(a, member) ? outcome::busy : outcome::pending};
   }
 
-  /// Compares the call of a packet with that of the version: `mismatch`, or `accept` or `store`, depending on
-  /// whether there is a result.
+  /// Compares the call of a packet with that of the version: `mismatch`, else `available` or `pending`.
   [[nodiscard]] static verdict same_call(aggregate const& a, header const& h) noexcept {
     if (a.fingerprint != h.fingerprint || a.operation != h.operation || a.workers != h.workers ||
         a.in_rank_order != h.has(flag::in_rank_order)) {
       return {outcome::mismatch, a.opener};
     }
-    return {a.progress == aggregate::state::complete ? outcome::accept : outcome::store};
+    return {a.progress == aggregate::state::complete ? outcome::available : outcome::pending};
   }
   /// Compares a contribution with the version: call, sender, terms and length.
   [[nodiscard]] static verdict agrees(aggregate const& a, std::uint8_t member, header const& h, std::size_t length,
@@ -293,7 +292,7 @@ class slot_table {
     }
     bool const is_stored = combines(a.operation) && a.in_rank_order;
     bool const is_first = is_stored ? !has_begun(a, member) : a.length == 0;
-    block& target = is_stored ? contributions_[i * blocks_ + place(h.worker, member)] : data_[i];
+    block& target = is_stored ? contributions_[i * blocks_ + block_of(h.worker, member)] : data_[i];
     a.element_contributors.add(h.worker);
     a.length = static_cast<std::uint16_t>(elements.size());
     if (is_first) {
@@ -305,7 +304,7 @@ class slot_table {
     }
   }
   /// The block for a worker's contribution.
-  [[nodiscard]] std::size_t place(std::uint8_t worker, std::uint8_t member) const noexcept {
+  [[nodiscard]] std::size_t block_of(std::uint8_t worker, std::uint8_t member) const noexcept {
     return racks_.empty() ? worker : racks_.block(member);
   }
   /// True if the block already has a contribution of another worker.

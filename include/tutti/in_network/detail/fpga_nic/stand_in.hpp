@@ -74,7 +74,7 @@ class stand_in {
       open_sequence w = open_sequences_[i];
       aggregate const* const a = find(w.head);
       if (a == nullptr || !a->has_sequence(w.head.sequence) || a->progress == aggregate::state::complete) {
-        if (auto& listed_sequence = listed_sequences_[place(w.head)]; listed_sequence == w.head.sequence) {
+        if (auto& listed_sequence = listed_sequences_[index_of(w.head)]; listed_sequence == w.head.sequence) {
           listed_sequence.reset();
         }
         continue;
@@ -110,7 +110,7 @@ class stand_in {
     duration interval;
   };
 
-  [[nodiscard]] static std::size_t place(header const& h) noexcept {
+  [[nodiscard]] static std::size_t index_of(header const& h) noexcept {
     return std::size_t{h.slot} * 2 + (h.has(flag::phase) ? 1 : 0);
   }
   [[nodiscard]] bool has_joined(Address const& source, std::uint8_t likely) const noexcept {
@@ -125,10 +125,10 @@ class stand_in {
   void list_open(header const& h, time_point now) {
     aggregate const* const a = find(h);
     if (a == nullptr || !a->has_sequence(h.sequence) || a->progress != aggregate::state::open ||
-        listed_sequences_[place(h)] == h.sequence) {
+        listed_sequences_[index_of(h)] == h.sequence) {
       return;
     }
-    listed_sequences_[place(h)] = h.sequence;
+    listed_sequences_[index_of(h)] = h.sequence;
     open_sequences_.push_back({h, now + first_interval, first_interval});
   }
 

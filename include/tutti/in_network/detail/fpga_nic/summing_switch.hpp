@@ -87,7 +87,7 @@ class summing_switch {
       return refuse_member(*served_job, member_number, h, refusal::unsupported_operation, {h.worker, h.workers},
                            emitter);
     }
-    if (h.has(flag::key)) {
+    if (h.has(flag::weights)) {
       return h.kind == kind::supply ? store(served_job, member_number, p, now, emitter)
                                     : answer_weights(*served_job, member_number, h, emitter);
     }
@@ -248,11 +248,11 @@ class summing_switch {
                                source, now);
   }
 
-  /// Evicts other jobs, as far as a guard allows, until there are `bytes` for the sender's job, and `places` for
-  /// more jobs.
-  void evict_for(Address const& source, std::uint32_t nonce, std::size_t bytes, std::size_t places, time_point now) {
+  /// Evicts other jobs, as far as a guard allows, until there are `bytes` for the sender's job, and room for
+  /// `new_jobs` more jobs.
+  void evict_for(Address const& source, std::uint32_t nonce, std::size_t bytes, std::size_t new_jobs, time_point now) {
     while (limits_.guard && bytes <= limits_.memory &&
-           (memory_left() < bytes || jobs_.size() + places > limits_.jobs)) {
+           (memory_left() < bytes || jobs_.size() + new_jobs > limits_.jobs)) {
       std::size_t const victim = find_victim(source, nonce, now);
       if (victim == jobs_.size()) {
         return;
@@ -333,7 +333,7 @@ class summing_switch {
   }
   template <class Emit>
   void answer_weights(job<Address>& served_job, std::uint8_t member_number, header const& h, Emit& emitter) {
-    if (verdict const decision = served_job.slot_table().recall(h); decision.result != outcome::accept) {
+    if (verdict const decision = served_job.slot_table().recall(h); decision.result != outcome::available) {
       return refuse_verdict(served_job, member_number, h, decision, emitter);
     }
     ++counters_.pulls;
@@ -353,7 +353,7 @@ class summing_switch {
   void answer(job<Address>& served_job, std::uint8_t member_number, header const& h, verdict const& decision,
               Emit& emitter) {
     switch (decision.result) {
-      case outcome::store:
+      case outcome::pending:
         ++counters_.stored_contributions;
         return;
       case outcome::duplicate:
@@ -362,7 +362,7 @@ class summing_switch {
       case outcome::busy:
         ++counters_.busy;
         return;
-      case outcome::accept:
+      case outcome::available:
         ++counters_.repeats;
         return emit_result(served_job, member_number, h, h.worker, h.has(flag::no_data), emitter);
       case outcome::complete:
@@ -377,11 +377,11 @@ class summing_switch {
   template <class Emit>
   void answer_query(job<Address>& served_job, std::uint8_t member_number, header const& h, Emit& emitter) {
     verdict const decision = served_job.slot_table().query(h);
-    if (decision.result != outcome::store && decision.result != outcome::accept) {
+    if (decision.result != outcome::pending && decision.result != outcome::available) {
       return refuse_verdict(served_job, member_number, h, decision, emitter);
     }
     ++counters_.queries;
-    if (decision.result == outcome::accept) {
+    if (decision.result == outcome::available) {
       return emit_result(served_job, member_number, h, h.worker, h.has(flag::no_data), emitter);
     }
     aggregate const& a = served_job.slot_table().at(h);
@@ -445,7 +445,7 @@ class summing_switch {
     header reply = h;
     reply.kind = kind::refuse;
     reply.length = 1;
-    reply.flags &= flag::phase | flag::in_rank_order | flag::key;
+    reply.flags &= flag::phase | flag::in_rank_order | flag::weights;
     emitter(source, std::as_const(reply), std::span<std::byte const>(&code, 1));
   }
   /// Refuses the join of a new job, until it carries the proof that this refusal contains.
@@ -478,7 +478,7 @@ class summing_switch {
   void emit_to(typename job<Address>::member& m, header reply, std::span<std::byte const> payload, Emit& emitter) {
     reply.length = static_cast<std::uint16_t>(payload.size());
     reply.flags = static_cast<std::uint16_t>(
-        (reply.flags & (flag::phase | flag::in_rank_order | flag::no_data | flag::key | flag::of_racks)) |
+        (reply.flags & (flag::phase | flag::in_rank_order | flag::no_data | flag::weights | flag::of_racks)) |
         (m.has_ecn_mark ? flag::congestion : 0));
     m.has_ecn_mark = false;
     emitter(std::as_const(m.at), std::as_const(reply), payload);

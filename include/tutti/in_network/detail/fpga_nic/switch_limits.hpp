@@ -25,7 +25,7 @@ struct switch_limits {
   rack_layout racks{};                        ///< by member, for all jobs; see slot_table
   /// A key that no sender knows, or none. With a key, a sender that begins a job must prove its address, and idle
   /// jobs, or those of a host that has begun many, may be evicted.
-  std::optional<key> guard{};
+  std::optional<secret_key> guard{};
 };
 
 }  // namespace tutti::detail::fpga_nic

@@ -7,11 +7,13 @@
 
 namespace tutti::inline v0_1_0::detail::fpga_nic {
 
-/// Outcome of a packet at a slot. Only `store` and `complete` change the slot.
+/// The outcome of a packet at a slot, or at a block of weights. `pending` and `available` both mean that the packet is
+/// good: there is no result after it, or there was a result before it. Only a contribution or supply with the outcome
+/// `pending` or `complete` changes the slot.
 enum class outcome : std::uint8_t {
-  store,                  ///< others are still missing
+  pending,                ///< no result yet: others are missing. A block of weights: stored
   complete,               ///< the last contribution: every worker gets the result
-  accept,                 ///< the slot had the result already: the sender gets it
+  available,              ///< there is a result, or a block, from before: the sender gets it
   duplicate,              ///< the sender has contributed already; others are missing
   busy,                   ///< the slot waits for workers of an earlier sequence: send it again
   late,                   ///< the slot has moved to a later sequence
@@ -22,7 +24,7 @@ enum class outcome : std::uint8_t {
 };
 
 struct verdict {
-  outcome result = outcome::store;
+  outcome result = outcome::pending;
   std::uint8_t differs = 0;  ///< for a mismatch: a worker that made another call
 
   friend bool operator==(verdict const&, verdict const&) = default;

@@ -87,7 +87,7 @@ class weight_requests {
             .fingerprint = exchange_.rank_weights.version(),
             .worker = static_cast<std::uint8_t>(me_),
             .workers = static_cast<std::uint8_t>(members_),
-            .flags = flag::key};
+            .flags = flag::weights};
   }
 
   member_servers<Port>& servers_;

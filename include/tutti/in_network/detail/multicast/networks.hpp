@@ -23,13 +23,13 @@ namespace tutti::inline v0_1_0::detail::multicast {
 /// `join` returns the reason why a rank cannot hear the group, or "".
 template <class N>
 concept network = udp::port<typename N::port> &&
-                  requires(N& n, N const& c, std::string const& text, std::span<std::string const> cards) {
+                  requires(N& n, N const& c, std::string const& text, std::span<std::string const> endpoints) {
                     typename N::options;
-                    { n.open() } -> std::same_as<typename N::port&>;
-                    { c.card() } -> std::same_as<std::string>;
+                    { n.own_port() } -> std::same_as<typename N::port&>;
+                    { c.endpoint_info() } -> std::same_as<std::string>;
                     { c.room() } -> std::same_as<std::uint32_t>;  // packets that the socket buffers until they are read
                     { c.choose_group(std::uint32_t{}) } -> std::same_as<std::string>;
-                    { n.join(text, cards) } -> std::same_as<std::string>;
+                    { n.join(text, endpoints) } -> std::same_as<std::string>;
                     { c.address_of(text) } -> std::same_as<typename N::port::address>;
                   };
 
@@ -43,15 +43,15 @@ class udp_network {
   udp_network(M const& meet, options const& settings) : udp_network(udp::host_of(meet), settings) {}
   TUTTI_DECL udp_network(std::string host, options const& settings);
 
-  [[nodiscard]] port& open() noexcept { return port_; }
+  [[nodiscard]] port& own_port() noexcept { return port_; }
   [[nodiscard]] std::string const& host() const noexcept { return host_; }
-  [[nodiscard]] TUTTI_DECL std::string card() const;
+  [[nodiscard]] TUTTI_DECL std::string endpoint_info() const;
   [[nodiscard]] TUTTI_DECL std::uint32_t room() const noexcept;
   /// @param nonce number of the job
   [[nodiscard]] TUTTI_DECL std::string choose_group(std::uint32_t nonce) const;
-  /// @param cards endpoint information of all ranks
+  /// @param endpoints endpoint information of all ranks
   /// @throws error(failure::join) if `group` is no multicast address
-  [[nodiscard]] TUTTI_DECL std::string join(std::string const& group, std::span<std::string const> cards);
+  [[nodiscard]] TUTTI_DECL std::string join(std::string const& group, std::span<std::string const> endpoints);
   [[nodiscard]] TUTTI_DECL udp::endpoint address_of(std::string const& text) const;
 
  private:
@@ -76,8 +76,8 @@ class in_process_link {
   in_process_link(M const& meet, options const& settings)
       : port_(expect(settings), meet.rank() + 1), hears_group_(settings.hears_group) {}
 
-  [[nodiscard]] port& open() noexcept { return port_; }
-  [[nodiscard]] std::string card() const { return std::to_string(port_.local()); }
+  [[nodiscard]] port& own_port() noexcept { return port_; }
+  [[nodiscard]] std::string endpoint_info() const { return std::to_string(port_.own_address()); }
   [[nodiscard]] static std::uint32_t room() noexcept { return (std::numeric_limits<std::uint32_t>::max)(); }
   [[nodiscard]] static std::string choose_group(std::uint32_t) { return std::to_string(udp::in_process_medium::group); }
   [[nodiscard]] std::string join(std::string const&, std::span<std::string const>) const {

@@ -32,8 +32,11 @@ TUTTI_DECL udp_network::udp_network(std::string host, options const& settings)
       link_(udp::interface_number(interface_)),
       port_(interface_, settings.socket) {}
 
-TUTTI_DECL std::string udp_network::card() const {
-  return port_.local().for_family(interface_.family()).with_zone(0).text();  // interface indices differ between hosts
+TUTTI_DECL std::string udp_network::endpoint_info() const {
+  return port_.own_address()
+      .for_family(interface_.family())
+      .with_zone(0)
+      .text();  // interface indices differ between hosts
 }
 
 /// Capacity of the receive buffer. A packet of 1 KiB occupies up to a page there, and the system allows
@@ -58,12 +61,12 @@ TUTTI_DECL std::string udp_network::choose_group(std::uint32_t nonce) const {
              : net::format("ff15::" + std::to_string(nonce >> 16 & 3U) + ":" + part(8) + ":" + part(0), port_number);
 }
 
-TUTTI_DECL std::string udp_network::join(std::string const& group, std::span<std::string const> cards) {
+TUTTI_DECL std::string udp_network::join(std::string const& group, std::span<std::string const> endpoints) {
   net::address const group_endpoint = group_address(group);
   auto const host_in = [](std::string const& card) { return card.substr(0, card.rfind(':')); };
-  std::string const own_host = host_in(card());
+  std::string const own_host = host_in(endpoint_info());
   auto const ranks_here =
-      std::ranges::count_if(cards, [&](std::string const& card_text) { return host_in(card_text) == own_host; });
+      std::ranges::count_if(endpoints, [&](std::string const& text) { return host_in(text) == own_host; });
   if (group_endpoint.family() != interface_.family()) {
     return "uses the interface " + interface_.host() + ", whose version of IP is not that of " + group;
   }

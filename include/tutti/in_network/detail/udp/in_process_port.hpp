@@ -23,7 +23,7 @@ class in_process_port {
   in_process_port& operator=(in_process_port const&) = delete;
 
   [[nodiscard]] int descriptor() const noexcept { return medium_.descriptor(address_); }
-  [[nodiscard]] address local() const noexcept { return address_; }
+  [[nodiscard]] address own_address() const noexcept { return address_; }
   [[nodiscard]] port_counters const& counts() const noexcept { return counters_; }
 
   /// @pre h.length == payload.size()

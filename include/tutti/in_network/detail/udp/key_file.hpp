@@ -10,7 +10,7 @@ namespace tutti::inline v0_1_0::detail::udp {
 
 /// Reads a key from a file: 32 hexadecimal digits.
 /// @throws error(failure::join) if the file cannot be read, or has other contents
-[[nodiscard]] TUTTI_DECL key read_key(std::string const& path);
+[[nodiscard]] TUTTI_DECL secret_key read_key(std::string const& path);
 
 }  // namespace tutti::detail::udp
 

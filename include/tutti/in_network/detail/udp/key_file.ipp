@@ -10,7 +10,7 @@
 
 namespace tutti::inline v0_1_0::detail::udp {
 
-TUTTI_DECL key read_key(std::string const& path) {
+TUTTI_DECL secret_key read_key(std::string const& path) {
   standard_numbers const reserved_numbers;
   std::ifstream file(path);
   std::string text;
@@ -20,7 +20,7 @@ TUTTI_DECL key read_key(std::string const& path) {
                                    "-tx1 /dev/urandom | tr -d ' \\n' > " +
                                    path);
   }
-  key k{};
+  secret_key k{};
   bool good = text.size() == 2 * k.size();
   for (std::size_t i = 0; good && i < k.size(); ++i) {
     unsigned byte = 0;

@@ -16,24 +16,29 @@ namespace tutti::inline v0_1_0::detail::udp {
 inline constexpr std::uint8_t protocol_version = 1;
 inline constexpr std::size_t header_bytes = 22;
 inline constexpr std::size_t max_payload = 1024;  ///< bytes of elements
-inline constexpr std::size_t block_bytes = 1024;  ///< bytes of one key's weights
+inline constexpr std::size_t block_bytes = 1024;  ///< bytes of a block of weights
 inline constexpr std::size_t tag_bytes = 8;
 // Payload lengths of commands to a device; fpga_nic/commands.hpp parses the payloads.
 inline constexpr std::size_t terms_bytes = 6;
-inline constexpr std::size_t rack_place_bytes = 2;
+inline constexpr std::size_t rack_position_bytes = 2;
 inline constexpr std::size_t update_terms_bytes = 16;  ///< follow the elements
 inline constexpr unsigned max_workers = 255;
 
+/// The purpose of a packet. Three kinds ask about a sequence:
+///
+///     query     a member asks a server about its own: answered by `result`, or by `missing` while there is none
+///     missing   a server names the contributors so far: as the answer to a query, or to make the others contribute
+///     ask       a rank asks a rank, without a server: answered by `progress`
 enum class kind : std::uint8_t {
-  join = 1,        ///< payload: `terms`; with `flag::of_racks` also a `rack_place`
+  join = 1,        ///< payload: `terms`; with `flag::of_racks` also a `rack_position`
   grant = 2,       ///< payload: `terms`, as granted
   leave = 3,       ///< a worker leaves
   end = 4,         ///< worker 0 ends the job for all
   contribute = 5,  ///< payload: elements, or none
   result = 6,      ///< payload: elements, or none for a worker that wants none
-  query = 7,       ///< answered by `result` or `missing`; keyed: by `result`
+  query = 7,       ///< no payload; with `flag::weights`: about a block
   missing = 8,     ///< payload: a bitmap, set for workers that have contributed; none if nothing is known
-  supply = 9,      ///< payload: the result, from a worker that has it; keyed: a block of weights
+  supply = 9,      ///< payload: the result, from a worker that has it; with `flag::weights`: a block
   refuse = 10,     ///< payload: a `refusal`
   // Kinds between ranks, of a group (docs/hardware/udp-multicast.md) or of racks; no device handles them:
   share = 13,     ///< payload: elements, to the group
@@ -48,7 +53,7 @@ inline constexpr std::uint16_t in_rank_order = 1U << 1;  ///< combine in rank or
 inline constexpr std::uint16_t no_data = 1U << 2;
 inline constexpr std::uint16_t tag = 1U << 3;         ///< a tag follows the payload
 inline constexpr std::uint16_t congestion = 1U << 4;  ///< packets from the receiver arrived with ECN marks
-inline constexpr std::uint16_t key =
+inline constexpr std::uint16_t weights =
     1U << 5;  ///< about a block of weights: sequence is its key, fingerprint its version
 inline constexpr std::uint16_t of_racks = 1U << 6;  ///< a join of a rack's member; in answers: workers are racks
 inline constexpr std::uint16_t mask = (1U << 7) - 1;
@@ -125,15 +130,15 @@ constexpr void write(header const& h, std::byte* target) noexcept {
 /// True if a packet of this kind may have a payload of this length.
 [[nodiscard]] constexpr bool fits(header const& h) noexcept {
   if (has_terms(h)) {
-    return !h.has(flag::key) && h.length == block_bytes + update_terms_bytes;
+    return !h.has(flag::weights) && h.length == block_bytes + update_terms_bytes;
   }
-  if (h.has(flag::key) && h.kind != kind::query && h.kind != kind::refuse) {
+  if (h.has(flag::weights) && h.kind != kind::query && h.kind != kind::refuse) {
     bool const is_all = h.length == block_bytes;
     return (h.kind == kind::supply && is_all) || (h.kind == kind::result && (is_all || h.length == 0));
   }
   switch (h.kind) {
     case kind::join:
-      return h.length == terms_bytes + (h.has(flag::of_racks) ? rack_place_bytes : 0);
+      return h.length == terms_bytes + (h.has(flag::of_racks) ? rack_position_bytes : 0);
     case kind::grant:
       return h.length == terms_bytes;
     case kind::leave:

@@ -32,7 +32,7 @@ concept port = std::equality_comparable<typename P::address> && std::copyable<ty
                  { p.flush() } -> std::same_as<bool>;
                  { p.drain(packet_sink{}) } -> std::same_as<std::size_t>;
                  { c.descriptor() } -> std::same_as<int>;
-                 { c.local() } -> std::same_as<typename P::address>;
+                 { c.own_address() } -> std::same_as<typename P::address>;
                };
 
 /// Counters of a port.

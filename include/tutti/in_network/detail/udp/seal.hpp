@@ -13,15 +13,33 @@
 
 namespace tutti::inline v0_1_0::detail::udp {
 
+/// The treatment of packets from strangers, and of harmful ones. A stranger's packet costs no allocation, except that a
+/// device begins a job for a join.
+///
+///     packet                                          a device                          a rank
+///     malformed (`parse`), or of a wrong kind         drops, counts as malformed        drops, counts as ignored
+///     without the right tag, or with a needless one   drops, counts as invalid tag      drops, counts as ignored
+///     of another job, or not from a known address     refuses as `unknown`, counts: a   drops, counts as ignored
+///                                                     refusal is no longer than the
+///                                                     packet, one in 100 us
+///     join of a new job                               begins it; with a guard, refuses  -
+///                                                     it until the sender has proved
+///                                                     its address: ten in 1 ms
+///     of a member, but not its turn or its number     refuses with the reason, counts   drops, counts as ignored
+///     late, repeated or replayed                      as any duplicate (member_lanes)   drops, counts as ignored
+///
+/// The stand-in gets only good packets of its job from its rank, and refuses as a device does. It drops joins of others
+/// than its members, uncounted. The jobs that a device evicts: summing_switch::find_victim.
+/// Counters: fpga_nic::counters of a device, fpga_nic_counters and udp_multicast_counters of a rank.
 enum class reading : std::uint8_t { good, malformed_packet, invalid_tag };
 
-/// Writes and reads packets, with an authentication tag if there is a key. With a key, only packets with a valid tag
-/// are accepted; without one, only packets without a tag. The tag keeps out senders that do not know the key. It
+/// Writes and reads packets, with an authentication tag if there is a secret key. With it, only packets with a valid
+/// tag are accepted; without one, only packets without a tag. The tag keeps out senders that do not know the key. It
 /// encrypts nothing, and a replayed packet is handled like any duplicate.
 class seal {
  public:
   seal() noexcept = default;
-  explicit seal(key const& k) noexcept : key_(k) {}
+  explicit seal(secret_key const& k) noexcept : key_(k) {}
 
   /// The length of a packet with this payload.
   [[nodiscard]] std::size_t size(std::size_t payload) const noexcept {
@@ -67,7 +85,7 @@ class seal {
   }
 
  private:
-  std::optional<key> key_;
+  std::optional<secret_key> key_;
 };
 
 }  // namespace tutti::detail::udp

@@ -11,10 +11,11 @@
 
 namespace tutti::inline v0_1_0::detail::udp {
 
-using key = std::array<std::byte, 16>;
+/// The key of authentication tags. (The key of weights is something else: the number of their block.)
+using secret_key = std::array<std::byte, 16>;
 
 /// SipHash-2-4 (Aumasson and Bernstein, 2012), a keyed hash: 64 bits that nobody can compute without the key.
-[[nodiscard]] constexpr std::uint64_t siphash(key const& k, std::span<std::byte const> message) noexcept {
+[[nodiscard]] constexpr std::uint64_t siphash(secret_key const& k, std::span<std::byte const> message) noexcept {
   auto const k0 = read_integer<std::uint64_t>(k.data());
   auto const k1 = read_integer<std::uint64_t>(k.data() + 8);
   std::uint64_t v0 = k0 ^ 0x736f6d6570736575U;

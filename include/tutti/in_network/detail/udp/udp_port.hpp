@@ -52,7 +52,7 @@ class udp_port {
 
   [[nodiscard]] int descriptor() const noexcept { return group_ ? epoll_.get() : socket_.get(); }
   /// The bound address, with its port.
-  [[nodiscard]] endpoint local() const noexcept { return endpoint(net::local_address(socket_.get())); }
+  [[nodiscard]] endpoint own_address() const noexcept { return endpoint(net::local_address(socket_.get())); }
   [[nodiscard]] port_counters const& counts() const noexcept { return counters_; }
   /// True if the system segments bursts into packets; may become false after a failure.
   [[nodiscard]] bool offloads() const noexcept { return offload_; }

@@ -79,7 +79,9 @@ class with_aggregator : public over_host<Host> {
     }
   }
   /// Returns a descriptor that becomes readable when there may be something to do; poll once more, then sleep.
-  [[nodiscard]] int arm() { return self().is_member() ? this->arm_with(network_.open().descriptor()) : host_.arm(); }
+  [[nodiscard]] int arm() {
+    return self().is_member() ? this->arm_with(network_.own_port().descriptor()) : host_.arm();
+  }
   /// Looks for peers that have died or left; costs system calls.
   void probe() {
     host_.probe();
