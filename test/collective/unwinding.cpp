@@ -68,12 +68,12 @@ BOOST_AUTO_TEST_CASE(an_error_of_a_ranks_own_names_that_rank) {
       tutti::allreduce{world, tutti::ring{}, add}(v);
     });
     for (tutti::rank_type r = 0; r < 3; ++r) {
-      auto const& why = results[r].failure();
+      auto const& failure = results[r].failure();
       if (r != 1 || !memory) {  // the rank itself still gets std::bad_alloc
-        BOOST_TEST(why.at_fault == std::vector<tutti::rank_type>{1}, why.text);
+        BOOST_TEST(failure.at_fault == std::vector<tutti::rank_type>{1}, failure.text);
       }
-      BOOST_TEST((!memory || r == 1 || why.text.find("Cannot allocate memory; free some") != std::string::npos),
-                 why.text);
+      BOOST_TEST((!memory || r == 1 || failure.text.find("Cannot allocate memory; free some") != std::string::npos),
+                 failure.text);
     }
   }
 }
@@ -128,9 +128,9 @@ BOOST_AUTO_TEST_CASE(a_loop_that_goes_away_gives_up_what_it_awaited) {
     }
     asio::io_context io;
     tutti::on_asio loop{world, io};
-    auto owned = std::make_unique<std::vector<int>>(10000, 1);
-    auto& v = *owned;
-    sum.async(v, [kept = std::move(owned)](std::exception_ptr) {});
+    auto buffer = std::make_unique<std::vector<int>>(10000, 1);
+    auto& v = *buffer;
+    sum.async(v, [owner = std::move(buffer)](std::exception_ptr) {});
     io.poll_one();
   });
   BOOST_TEST((results[1].failure().kind == tutti::failure::cancelled), results[1].failure().text);
@@ -142,18 +142,19 @@ BOOST_AUTO_TEST_CASE(a_signal_cancels_only_what_it_was_bound_to) {
     tutti::on_asio loop{world, io};
     tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
     std::vector<int> v(1000, 1);
-    int completed = 0;
+    int success_count = 0;
     for (int k = 0; k < 10; ++k) {
       asio::cancellation_signal old;
-      sum.async(v, asio::bind_cancellation_slot(old.slot(), [&](std::exception_ptr why) { completed += why ? 0 : 1; }));
+      sum.async(v, asio::bind_cancellation_slot(old.slot(),
+                                                [&](std::exception_ptr failure) { success_count += failure ? 0 : 1; }));
       io.run();
       io.restart();
-      sum.async(v, [&](std::exception_ptr why) { completed += why ? 0 : 1; });
+      sum.async(v, [&](std::exception_ptr failure) { success_count += failure ? 0 : 1; });
       old.emit(asio::cancellation_type::all);  // its operation ended long ago
       io.run();
       io.restart();
     }
-    return completed == 20 ? "" : "only " + std::to_string(completed) + " of 20 completed";
+    return success_count == 20 ? "" : "only " + std::to_string(success_count) + " of 20 completed";
   });
 }
 

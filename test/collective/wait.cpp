@@ -24,14 +24,14 @@ struct thing {
   bool moves;
   tutti::time_point begin = tutti::steady_now();
   tutti::time_point last = begin;
-  bool asked_in_time = true;  // false after a pause by the system, as the attempt then shows nothing about spinning
-  std::uint64_t moved = 0;
+  bool is_in_time = true;  // false after a pause by the system, as the attempt then shows nothing about spinning
+  std::uint64_t progress = 0;
 
   bool advance() {
     tutti::time_point const now = tutti::steady_now();
-    asked_in_time = asked_in_time && now - last < tutti::detail::longest_spin / 2;
+    is_in_time = is_in_time && now - last < tutti::detail::longest_spin / 2;
     last = now;
-    moved += moves ? 1U : 0U;
+    progress += moves ? 1U : 0U;
     return now - begin >= time;
   }
 };
@@ -41,12 +41,12 @@ struct thing {
 bool awake_after(tutti::duration time, bool moves, tutti::duration limit) {
   for (int tries = 0; tries < 200; ++tries) {
     tutti::detail::rank_state world = quiet_world();
-    thing one{.time = time, .moves = moves};
-    tutti::detail::wait_target const what{.object = &one,
-                                          .advance = [](void* p) { return static_cast<thing*>(p)->advance(); },
-                                          .detect_mismatch = [](void*) {},
-                                          .progress = [](void* p) { return static_cast<thing*>(p)->moved; }};
-    if (tutti::detail::wait_spinning(world, what, limit) && one.asked_in_time) {
+    thing subject{.time = time, .moves = moves};
+    tutti::detail::wait_target const target{.object = &subject,
+                                            .advance = [](void* p) { return static_cast<thing*>(p)->advance(); },
+                                            .detect_mismatch = [](void*) {},
+                                            .progress = [](void* p) { return static_cast<thing*>(p)->progress; }};
+    if (tutti::detail::wait_spinning(world, target, limit) && subject.is_in_time) {
       return true;
     }
   }
@@ -99,12 +99,12 @@ bool learns_from_sleep(tutti::duration later, int waits) {
     }
     message_of_sleep::slept = {};
     message_of_sleep message{.later = later};
-    tutti::detail::wait_target const what{
+    tutti::detail::wait_target const target{
         .object = &message,
         .advance = [](void* p) { return static_cast<message_of_sleep*>(p)->advance(); },
         .detect_mismatch = [](void*) {},
         .progress = [](void*) -> std::uint64_t { return 0; }};
-    if (tutti::detail::wait(world, what, tutti::no_deadline) != tutti::detail::wait_outcome::complete) {
+    if (tutti::detail::wait(world, target, tutti::no_deadline) != tutti::detail::wait_outcome::complete) {
       throw std::logic_error("the wait did not end as it should");
     }
     if (!world.wait_policy.spins(tutti::steady_now)) {

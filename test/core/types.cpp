@@ -36,11 +36,11 @@ BOOST_AUTO_TEST_CASE(blocks_cover_the_vector_and_differ_by_at_most_one) {
 }
 
 std::vector<bool> members(tutti::block_range r, std::uint32_t blocks) {
-  std::vector<bool> in(blocks);
+  std::vector<bool> is_member(blocks);
   for (std::uint32_t i = 0; i < r.count; ++i) {
-    in[(r.first + i) % blocks] = true;
+    is_member[(r.first + i) % blocks] = true;
   }
-  return in;
+  return is_member;
 }
 
 BOOST_AUTO_TEST_CASE(cyclic_ranges_overlap_if_they_share_a_block) {
@@ -51,11 +51,11 @@ BOOST_AUTO_TEST_CASE(cyclic_ranges_overlap_if_they_share_a_block) {
       tutti::block_range const y{i / (n * (n + 1)) % n, i / (n * n * (n + 1))};
       auto const a = members(x, n);
       auto const b = members(y, n);
-      bool shared = false;
+      bool is_shared = false;
       for (std::size_t k = 0; k < n; ++k) {
-        shared = shared || (a[k] && b[k]);
+        is_shared = is_shared || (a[k] && b[k]);
       }
-      wrong += x.overlaps(y, n) == shared ? 0U : 1U;
+      wrong += x.overlaps(y, n) == is_shared ? 0U : 1U;
     }
     BOOST_TEST(wrong == 0U, wrong << " wrong answers with " << n << " blocks");
   }

@@ -71,7 +71,7 @@ std::string sum_until_a_fault(World& world, std::vector<rank_type> const& member
 template <class Detector>
 std::string is_left_out(Detector& detector, rank_type me) {
   try {
-    return "it went on as a world of " + std::to_string(detector.shrink().size());
+    return "it continued as a world of " + std::to_string(detector.shrink().size());
   } catch (tutti::error const& e) {
     std::string const text = e.what();
     bool const is_told = text.find("continued without rank " + std::to_string(me)) != std::string::npos;

@@ -32,6 +32,6 @@ using transports = std::conditional_t<without_processes, std::tuple<tutti::loopb
                                       std::tuple<tutti::loopback, tutti::shared_memory, tutti::tcp>>;
 
 /// For laws of the engine, which is the same over each transport: sanitizers check it over one.
-using transports_of_the_engine = std::conditional_t<watched, std::tuple<tutti::loopback>, transports>;
+using transports_of_the_engine = std::conditional_t<is_watched, std::tuple<tutti::loopback>, transports>;
 
 }  // namespace support

@@ -26,7 +26,7 @@ inline constexpr bool watched_by_address_sanitizer = true;
 inline constexpr bool watched_by_address_sanitizer = false;
 #endif
 
-inline constexpr bool watched = watched_by_thread_sanitizer || watched_by_address_sanitizer;
+inline constexpr bool is_watched = watched_by_thread_sanitizer || watched_by_address_sanitizer;
 
 /// The second compiler only reads the program, and does not build it.
 #if defined(TUTTI_SECOND_COMPILER_READS)
