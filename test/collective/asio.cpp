@@ -205,13 +205,13 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_forked_child_goes_on_with_the_event_loop_alone, 
 }
 
 BOOST_AUTO_TEST_CASE(a_handler_or_a_reduction_may_end_the_loop) {
-  for (bool const by_reduction : {false, true}) {
+  for (bool const ends_in_reduction : {false, true}) {
     support::agree<tutti::loopback>(2, [=](auto& world) -> std::string {
       asio::io_context io;
       std::optional<tutti::on_asio<std::remove_reference_t<decltype(world)>>> loop(std::in_place, world, io);
       auto const fold = tutti::reduce_with<int>(
           [&](int a, int b) {
-            if (by_reduction && world.rank() == 0) {
+            if (ends_in_reduction && world.rank() == 0) {
               loop.reset();
             }
             return a + b;
@@ -228,8 +228,8 @@ BOOST_AUTO_TEST_CASE(a_handler_or_a_reduction_may_end_the_loop) {
       } catch (tutti::precondition_error const&) {  // the reduction ran within `async`
       }
       io.run();
-      bool const by_this = by_reduction && world.rank() == 0;  // rank 1 may have received all it needs
-      return end == (by_this ? "not called" : "called") || (by_reduction && end == "failed") ? "" : end;
+      bool const ends_on_this_rank = ends_in_reduction && world.rank() == 0;  // rank 1 may have received all it needs
+      return end == (ends_on_this_rank ? "not called" : "called") || (ends_in_reduction && end == "failed") ? "" : end;
     });
   }
 }

@@ -29,9 +29,9 @@ void equal_the_sequential_answer(rank_type per_host, std::initializer_list<rank_
   hosts_of<Transport> const hosts(per_host);
   for (rank_type const n : sizes) {
     support::agree<Transport>(n, [](auto& world) {
-      tutti::hierarchical const by_hosts{tutti::binary_tree{}, tutti::ring{}, world.hosts()};
-      std::string complaint = laws::reducing(world, by_hosts, tutti::sum<float>{}, 4099);
-      complaint = complaint.empty() ? laws::moving<laws::triple>(world, by_hosts, 1023) : complaint;
+      tutti::hierarchical const topology{tutti::binary_tree{}, tutti::ring{}, world.hosts()};
+      std::string complaint = laws::reducing(world, topology, tutti::sum<float>{}, 4099);
+      complaint = complaint.empty() ? laws::moving<laws::triple>(world, topology, 1023) : complaint;
       complaint = complaint.empty() ? laws::reducing(world, tutti::ring{}, laws::wide_mean{}, 1023) : complaint;
       complaint =
           complaint.empty() ? laws::reducing(world, tutti::double_tree{}, tutti::sum<float>{}, 4099) : complaint;
@@ -56,9 +56,9 @@ BOOST_AUTO_TEST_CASE(a_world_tells_its_hosts) {
   hosts_of<processes> const hosts(3);
   support::agree<processes>(5, [](auto& world) -> std::string {
     rank_type const host = world.rank() / 3;
-    bool const good = world.hosts().hosts() == 2 && world.hosts().host(world.rank()) == host &&
-                      world.local_rank() == world.rank() % 3 && world.local_size() == (host == 0 ? 3 : 2);
-    return good ? "" : "it tells others";
+    bool const is_right = world.hosts().hosts() == 2 && world.hosts().host(world.rank()) == host &&
+                          world.local_rank() == world.rank() % 3 && world.local_size() == (host == 0 ? 3 : 2);
+    return is_right ? "" : "it tells others";
   });
 }
 
@@ -86,8 +86,8 @@ BOOST_AUTO_TEST_CASE(what_far_peers_read_where_it_is_stays_as_it_was) {
 BOOST_AUTO_TEST_CASE(there_is_one_flow_between_hosts) {
   hosts_of<processes> const hosts(3);
   support::agree<processes>(6, [](auto& world) -> std::string {
-    tutti::hierarchical const by_hosts{tutti::binary_tree{}, tutti::ring{}, world.hosts()};
-    std::string const complaint = laws::allreduce(world, by_hosts, tutti::sum<float>{}, 100'000, 10'000);
+    tutti::hierarchical const topology{tutti::binary_tree{}, tutti::ring{}, world.hosts()};
+    std::string const complaint = laws::allreduce(world, topology, tutti::sum<float>{}, 100'000, 10'000);
     std::size_t const links = world.transport().between_hosts().connections();
     return !complaint.empty()                           ? complaint
            : links != (world.local_rank() == 0 ? 1 : 0) ? std::to_string(links) + " connections"
@@ -150,8 +150,8 @@ BOOST_AUTO_TEST_CASE(threads_of_several_processes) {
            if (world.size() != 6 || world.local_size() != members || world.hosts().hosts() != 3) {
              return "it does not know which ranks are where";
            }
-           tutti::hierarchical const by_hosts{tutti::binary_tree{}, tutti::ring{}, world.hosts()};
-           return laws::reducing(world, by_hosts, tutti::sum<float>{}, 4099);
+           tutti::hierarchical const topology{tutti::binary_tree{}, tutti::ring{}, world.hosts()};
+           return laws::reducing(world, topology, tutti::sum<float>{}, 4099);
          })) {
       complaints += end ? end.value() : end.failure().text;
     }

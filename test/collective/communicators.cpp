@@ -173,10 +173,10 @@ template <class World>
 std::string shares_with_a_thread(World& world) {
   std::string second = "the second thread was let in";
   std::vector<int> v(length, 1);
-  bool once = world.rank() == 0;
+  bool is_first = world.rank() == 0;
   auto const add = tutti::reduce_with<int>(
       [&](int a, int b) {
-        if (std::exchange(once, false)) {
+        if (std::exchange(is_first, false)) {
           std::thread([&] {
             try {
               std::vector<int> w(10, 1);
@@ -197,8 +197,8 @@ std::string shares_with_a_thread(World& world) {
   } catch (tutti::precondition_error const&) {
     return world.rank() == 0 ? second : "told rank 1 of a mistake of rank 0's";
   } catch (tutti::error const& e) {
-    bool const right = e.kind() == tutti::failure::cancelled && e.at_fault() == std::vector<rank_type>{0};
-    return world.rank() == 1 && right ? "" : e.what();
+    bool const is_right = e.kind() == tutti::failure::cancelled && e.at_fault() == std::vector<rank_type>{0};
+    return world.rank() == 1 && is_right ? "" : e.what();
   }
   return "no rank noticed";
 }
@@ -330,8 +330,8 @@ std::string is_cancelled(World& world, int call_index) {
       sum(v);
     }
   } catch (tutti::error const& e) {
-    bool const right = e.kind() == tutti::failure::cancelled && e.at_fault() == std::vector<rank_type>{1};
-    return right && !has_passed && is_unwound == (world.rank() == 1) ? "" : e.what();
+    bool const is_right = e.kind() == tutti::failure::cancelled && e.at_fault() == std::vector<rank_type>{1};
+    return is_right && !has_passed && is_unwound == (world.rank() == 1) ? "" : e.what();
   }
   return "no error";
 }
@@ -478,12 +478,12 @@ std::string survives_its_reduction(World& world, action_kind action, driver_kind
   } catch (tutti::error const& e) {
     end = e.kind() == tutti::failure::cancelled ? "given up" : e.what();
   }
-  bool const right = v == std::vector<int>(v.size(), static_cast<int>(world.size()));
+  bool const is_right = v == std::vector<int>(v.size(), static_cast<int>(world.size()));
   if (action <= action_kind::other_world) {
-    return end == "it has ended well" && right ? "" : end;
+    return end == "it has ended well" && is_right ? "" : end;
   }
   if (world.rank() != 0 || action < action_kind::test) {
-    return end == "given up" || (end == "it has ended well" && (right || world.rank() == 0)) ? "" : end;
+    return end == "given up" || (end == "it has ended well" && (is_right || world.rank() == 0)) ? "" : end;
   }
   return end.find("call its own communicator") != std::string::npos ? "" : end;
 }

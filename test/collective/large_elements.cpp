@@ -80,5 +80,5 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(elements_of_100_kib, Transport, support::transport
 }
 /// Half the size under the address sanitizer: clang gives each temporary element its own place on a thread's stack.
 BOOST_AUTO_TEST_CASE_TEMPLATE(elements_of_1_mib, Transport, support::transports_and_hosts) {
-  sums_of_pages<Transport, support::watched_by_address_sanitizer ? 1 << 19 : 1 << 20>(4);
+  sums_of_pages<Transport, support::is_watched_by_address_sanitizer ? 1 << 19 : 1 << 20>(4);
 }

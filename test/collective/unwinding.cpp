@@ -37,9 +37,10 @@ BOOST_AUTO_TEST_CASE(a_functor_with_state_of_its_own_is_a_reduction) {
 
 BOOST_AUTO_TEST_CASE(a_reduction_that_throws_gives_the_operation_up_everywhere) {
   auto const results = tutti::spawn<tutti::loopback>(3, [](auto& world) {
-    bool const bad = world.rank() == 1;
+    bool const throws = world.rank() == 1;
     auto const add = tutti::reduce_with<int>(
-        [bad](int a, int b) { return bad ? throw std::domain_error("I cannot add") : a + b; }, 0, tutti::commutative);
+        [throws](int a, int b) { return throws ? throw std::domain_error("I cannot add") : a + b; }, 0,
+        tutti::commutative);
     tutti::allreduce sum{world, tutti::ring{}, add};
     std::vector<int> v(10000, 1);
     sum(v);
@@ -53,15 +54,15 @@ BOOST_AUTO_TEST_CASE(a_reduction_that_throws_gives_the_operation_up_everywhere) 
 
 /// An error on one rank is that rank's fault on all ranks, and the others get the reason.
 BOOST_AUTO_TEST_CASE(an_error_of_a_ranks_own_names_that_rank) {
-  for (bool const memory : {false, true}) {
-    auto const results = tutti::spawn<tutti::loopback>(3, [memory](auto& world) {
-      bool const bad = world.rank() == 1;
+  for (bool const lacks_memory : {false, true}) {
+    auto const results = tutti::spawn<tutti::loopback>(3, [lacks_memory](auto& world) {
+      bool const throws = world.rank() == 1;
       auto const add = tutti::reduce_with<int>(
           [=](int a, int b) -> int {
-            if (bad && memory) {
+            if (throws && lacks_memory) {
               throw std::bad_alloc();
             }
-            return bad ? throw tutti::error(tutti::failure::cancelled, "the disk is full") : a + b;
+            return throws ? throw tutti::error(tutti::failure::cancelled, "the disk is full") : a + b;
           },
           0, tutti::commutative);
       std::vector<int> v(10000, 1);
@@ -69,11 +70,12 @@ BOOST_AUTO_TEST_CASE(an_error_of_a_ranks_own_names_that_rank) {
     });
     for (tutti::rank_type r = 0; r < 3; ++r) {
       auto const& failure = results[r].failure();
-      if (r != 1 || !memory) {  // the rank itself still gets std::bad_alloc
+      if (r != 1 || !lacks_memory) {  // the rank itself still gets std::bad_alloc
         BOOST_TEST(failure.at_fault == std::vector<tutti::rank_type>{1}, failure.text);
       }
-      BOOST_TEST((!memory || r == 1 || failure.text.find("Cannot allocate memory; free some") != std::string::npos),
-                 failure.text);
+      BOOST_TEST(
+          (!lacks_memory || r == 1 || failure.text.find("Cannot allocate memory; free some") != std::string::npos),
+          failure.text);
     }
   }
 }

@@ -23,7 +23,7 @@ struct counting_entry : progress_entry {
                            [](progress_entry& d) noexcept {
                              auto& self = static_cast<counting_entry&>(d);
                              ++self.moves;
-                             return self.busy;
+                             return self.is_busy;
                            },
                        .arm = [](progress_entry&) { return -1; },
                        .disarm = [](progress_entry& d) noexcept { ++static_cast<counting_entry&>(d).disarms; },
@@ -33,7 +33,7 @@ struct counting_entry : progress_entry {
   int moves = 0;
   int looks = 0;
   int disarms = 0;
-  bool busy = true;
+  bool is_busy = true;
 };
 
 /// One turn of a thread that waits for `target`.
@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(what_has_nothing_left_is_dropped_and_slept_on_no_more) {
   counting_entry a;
   counting_entry b;
   progress_list::take(a);
-  a.busy = false;
+  a.is_busy = false;
   wait_for(b);
   BOOST_TEST((a.moves == 1 && a.disarms == 1 && a.looks == 0));
   BOOST_TEST(progress_list::current_unless_only(b) == nullptr);
@@ -185,10 +185,10 @@ BOOST_AUTO_TEST_CASE(what_a_thread_takes_as_it_ends_has_no_owner) {
   };
   bool was_free = false;
   std::thread([&] {
-    static thread_local last after_its_duties{&was_free};
+    static thread_local last late_user{&was_free};
     counting_entry b;
     progress_list::take(b);  // makes the thread's list, which ends before objects made earlier
-    static_cast<void>(after_its_duties);
+    static_cast<void>(late_user);
   }).join();
   BOOST_TEST(was_free);
 }

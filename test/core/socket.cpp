@@ -57,22 +57,22 @@ BOOST_AUTO_TEST_CASE(host_and_port_are_read_and_written) {
     char const* text;
     char const* host;
     std::uint16_t port;
-  } const good[] = {{"node7:29500", "node7", 29500},
-                    {"10.0.0.1:0", "10.0.0.1", 0},
-                    {"[::1]:65535", "::1", 65535},
-                    {"[fe80::1%eth0]:80", "fe80::1%eth0", 80}};
-  for (auto const& g : good) {
+  } const valid_texts[] = {{"node7:29500", "node7", 29500},
+                           {"10.0.0.1:0", "10.0.0.1", 0},
+                           {"[::1]:65535", "::1", 65535},
+                           {"[fe80::1%eth0]:80", "fe80::1%eth0", 80}};
+  for (auto const& g : valid_texts) {
     tutti::host_port at;
     BOOST_TEST_REQUIRE(net::parse(g.text, at), g.text);
     BOOST_TEST(at.host == g.host);
     BOOST_TEST(at.port == g.port);
     BOOST_TEST(net::format(at) == g.text);
   }
-  for (char const* bad :
+  for (char const* text :
        {"", ":", "host", "host:", ":80", "host:65536", "host:-1", "host:8o", "::1:80", "[::1]", "[]:1", "[host]:1",
         "host:+80", "a b:80", "host: 80", "host:000080", "http://x:80", "[::1:80"}) {
     tutti::host_port at;
-    BOOST_TEST(!net::parse(bad, at), bad);
+    BOOST_TEST(!net::parse(text, at), text);
   }
 }
 

@@ -36,7 +36,7 @@ struct plan {
     victim = draw(ranks + 1);
     kill_phase = static_cast<phase>(draw(4));
     delay = std::chrono::microseconds(draw(draw(2) == 0 ? 300 : 5000));
-    tcp = draw(4) == 0;
+    uses_tcp = draw(4) == 0;
     has_helper = draw(2) == 0;
   }
   std::uint32_t draw(std::uint32_t limit) { return static_cast<std::uint32_t>(random() >> 8U) % limit; }
@@ -46,7 +46,7 @@ struct plan {
   rank_type victim;  ///< equal to `ranks`: the parent
   phase kill_phase;
   std::chrono::microseconds delay;
-  bool tcp;
+  bool uses_tcp;
   bool has_helper;
   int lifeline[2] = {-1, -1};  ///< a pipe; helpers live until it closes
 
@@ -198,7 +198,7 @@ verdict work(tutti::detail::process_rendezvous& meet, plan const& p) {
 }
 
 verdict work(tutti::detail::process_rendezvous& meet, plan const& p) {
-  return p.tcp ? work<tutti::tcp>(meet, p) : work<tutti::shared_memory>(meet, p);
+  return p.uses_tcp ? work<tutti::tcp>(meet, p) : work<tutti::shared_memory>(meet, p);
 }
 
 /// Kills a rank, and checks that every other one leaves nothing open.
@@ -256,7 +256,7 @@ verdict trial(std::uint64_t seed) {
   constexpr char const* phases[] = {"joining", "splitting", "computing", "shrinking"};
   return complaints.empty()
              ? complaints
-             : std::to_string(p.ranks) + " ranks" + (p.tcp ? " over tcp" : "") + (p.has_helper ? ", helped" : "") +
+             : std::to_string(p.ranks) + " ranks" + (p.uses_tcp ? " over tcp" : "") + (p.has_helper ? ", helped" : "") +
                    ", victim " + std::to_string(p.victim) + ", " + phases[static_cast<int>(p.kill_phase)] + complaints;
 }
 

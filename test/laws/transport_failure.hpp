@@ -92,11 +92,11 @@ void faults_are_known_to_all(rank_type n) {
 
 /// If several ranks find a fault, each keeps the one that it saw first.
 template <class W>
-void the_first_fault_wins(rank_type n, bool one_for_all) {
+void the_first_fault_wins(rank_type n, bool is_one_for_all) {
   std::vector<verdict> const verdicts = W::run(n, [&](auto& t) -> verdict {
     t.revoke({failure::cancelled, t.rank(), t.rank()});
     fault const first = t.fault();
-    for (int again = 0; again < 1000; ++again) {
+    for (int repetition = 0; repetition < 1000; ++repetition) {
       t.poll();
       t.revoke({failure::deadline, 0, t.rank()});
       if (t.fault() != first) {
@@ -107,7 +107,7 @@ void the_first_fault_wins(rank_type n, bool one_for_all) {
   });
   for (verdict const& v : verdicts) {
     BOOST_TEST(v.starts_with("fault(cancelled"), v);
-    BOOST_TEST((!one_for_all || v == verdicts[0]), v << " is not " << verdicts[0]);
+    BOOST_TEST((!is_one_for_all || v == verdicts[0]), v << " is not " << verdicts[0]);
   }
 }
 
@@ -338,14 +338,14 @@ void destruction_with_work_in_flight_is_clean(rank_type n, std::size_t bytes) {
       for (std::uint32_t lane = 0; lane < lane_count; ++lane) {
         jobs.push_back(all_to_all_messages(t.rank(), n, {lane, 0}, {{0, bytes}, {0, 40}, {0, bytes}}));
       }
-      int left = turns + static_cast<int>(t.rank());
+      int remaining_turns = turns + static_cast<int>(t.rank());
       verdict const v = support::run(t, jobs, [&](auto&) {
-        if (--left == 0) {
+        if (--remaining_turns == 0) {
           t.revoke({failure::cancelled, t.rank(), t.rank()});
         }
       });
-      bool const expected = v.empty() || v.starts_with("fault(cancelled") || v.starts_with("fault(peer lost");
-      return expected ? "" : v;
+      bool const is_expected = v.empty() || v.starts_with("fault(cancelled") || v.starts_with("fault(peer lost");
+      return is_expected ? "" : v;
     }));
   }
 }

@@ -74,12 +74,12 @@ class courier {
 
   /// Returns true once all is sent, received and free again.
   bool advance(T& t) {
-    if (!open_) {
+    if (!is_open_) {
       t.begin(work_.message_flow, work_.operation);
       for (std::size_t k = 0; k < work_.outgoing.size(); ++k) {
         fill(t, k);
       }
-      open_ = true;
+      is_open_ = true;
     }
     send(t);
     reclaim(t);
@@ -161,12 +161,12 @@ class courier {
         continue;
       }
       is_complete = false;
-      bool const first_of_peer = std::none_of(
+      bool const is_first_of_peer = std::none_of(
           work_.incoming.begin(), work_.incoming.begin() + static_cast<std::ptrdiff_t>(k),
           [&](planned_message const& p) {
             return p.peer == work_.incoming[k].peer && !complete_[static_cast<std::size_t>(&p - work_.incoming.data())];
           });
-      if (first_of_peer) {
+      if (is_first_of_peer) {
         receive(t, k);
       }
     }
@@ -195,8 +195,8 @@ class courier {
         std::span<std::byte const> const part = pattern_part(seed, received_bytes_[k] + i);
         std::size_t const bytes = std::min(part.size(), c.bytes - i);
         if (std::memcmp(c.data + i, part.data(), bytes) != 0) {
-          auto const right = std::mismatch(part.begin(), part.end(), c.data + i).first - part.begin();
-          complaint_ = "byte " + std::to_string(received_bytes_[k] + i + static_cast<std::size_t>(right)) +
+          auto const equal_count = std::mismatch(part.begin(), part.end(), c.data + i).first - part.begin();
+          complaint_ = "byte " + std::to_string(received_bytes_[k] + i + static_cast<std::size_t>(equal_count)) +
                        " of message " + std::to_string(k) + " from " + std::to_string(p.peer) + " is wrong";
           return;
         }
@@ -217,7 +217,7 @@ class courier {
   std::vector<std::size_t> received_bytes_;
   std::vector<std::vector<std::byte>> places_;
   verdict complaint_;
-  bool open_ = false;
+  bool is_open_ = false;
 };
 
 /// Yields to the other ranks; there may be more of them than processors.

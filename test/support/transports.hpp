@@ -16,7 +16,7 @@ namespace support {
 
 /// True if transports between processes are left out. The thread sanitizer does not see other processes, and the
 /// second compiler reads the same law over each transport.
-inline constexpr bool without_processes = watched_by_thread_sanitizer || read_by_second_compiler;
+inline constexpr bool without_processes = is_watched_by_thread_sanitizer || is_read_by_second_compiler;
 
 /// Leaves a law out. (Boost.Test takes no empty std::tuple.)
 using no_transport = boost::mpl::list<>;

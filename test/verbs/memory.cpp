@@ -152,8 +152,8 @@ BOOST_AUTO_TEST_CASE(provided_memory_outlives_the_transport) {
 /// If the limit of locked memory is too low for a source, each of its messages is registered, as in ordinary memory.
 BOOST_AUTO_TEST_CASE(provided_memory_may_not_be_locked) {
   tutti::laws::check_all(tutti::support::process_ranks::run(2, [](auto& meet) -> verdict {
-    rlimit const little{std::size_t{3} << 20, std::size_t{3} << 20};
-    if (::setrlimit(RLIMIT_MEMLOCK, &little) != 0 || ::setuid(any_user) != 0) {
+    rlimit const limit{std::size_t{3} << 20, std::size_t{3} << 20};
+    if (::setrlimit(RLIMIT_MEMLOCK, &limit) != 0 || ::setuid(any_user) != 0) {
       return "only root can try this";
     }
     verbs t(meet);
@@ -181,17 +181,17 @@ BOOST_AUTO_TEST_CASE(memory_is_read_only) {
 /// If the limit of locked memory is too low to join, the error on every rank names the limit.
 BOOST_AUTO_TEST_CASE(memory_may_not_be_locked) {
   tutti::laws::check_all(tutti::support::process_ranks::run(3, [](auto& meet) -> verdict {
-    rlimit const little{std::size_t{64} << 10, std::size_t{64} << 10};
-    if (meet.rank() == 1 && (::setrlimit(RLIMIT_MEMLOCK, &little) != 0 || ::setuid(any_user) != 0)) {
+    rlimit const limit{std::size_t{64} << 10, std::size_t{64} << 10};
+    if (meet.rank() == 1 && (::setrlimit(RLIMIT_MEMLOCK, &limit) != 0 || ::setuid(any_user) != 0)) {
       return "only root can try this";
     }
     try {
       verbs const t(meet);
     } catch (tutti::error const& e) {
       std::string const text = e.what();
-      bool const useful = text.find("may lock 64 KiB") != text.npos && text.find("ulimit -l") != text.npos;
+      bool const is_useful = text.find("may lock 64 KiB") != text.npos && text.find("ulimit -l") != text.npos;
       bool const names_rank = e.at_fault() == std::vector<tutti::rank_type>{1};
-      return e.kind() == tutti::failure::join && useful && names_rank ? "" : "not a useful error: " + text;
+      return e.kind() == tutti::failure::join && is_useful && names_rank ? "" : "not a useful error: " + text;
     }
     return "no error";
   }));
