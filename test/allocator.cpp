@@ -41,7 +41,7 @@ template <class Transport, class Topology>
 std::string sums_are_right(auto& world, Topology topology) {
   for (std::size_t const count : {1UL, 13UL, 1000UL, 300'000UL}) {
     buffer<int> v(count, tutti::allocator<int>(world));
-    buffer<int> out(count, tutti::allocator<int>(world));
+    buffer<int> output(count, tutti::allocator<int>(world));
     if (reinterpret_cast<std::uintptr_t>(v.data()) % 64 != 0) {
       return "the buffer is not aligned";
     }
@@ -50,8 +50,8 @@ std::string sums_are_right(auto& world, Topology topology) {
       bool const in_place = round % 2 == 0;
       sum.segment(round < 2 ? 0 : 65536);
       std::iota(v.begin(), v.end(), static_cast<int>(world.rank()) + round);
-      in_place ? sum(v) : sum(v, out);
-      buffer<int> const& result = in_place ? v : out;
+      in_place ? sum(v) : sum(v, output);
+      buffer<int> const& result = in_place ? v : output;
       int const n = static_cast<int>(world.size());
       for (std::size_t i = 0; i < count; ++i) {
         if (result[i] != n * (static_cast<int>(i) + round) + n * (n - 1) / 2) {
@@ -122,15 +122,15 @@ BOOST_AUTO_TEST_CASE(elements_may_be_large) {
 
 BOOST_AUTO_TEST_CASE(containers_copy_move_and_swap) {
   for (auto const& end : tutti::spawn<tutti::shared_memory>(2, [](auto& world) -> std::string {
-         tutti::allocator<int> const from(world);
-         buffer<int> a(100, 1, from);
+         tutti::allocator<int> const allocator(world);
+         buffer<int> a(100, 1, allocator);
          buffer<int> b = a;
          buffer<int> c = std::move(a);
          b.swap(c);
          c = b;
          b.resize(1000);
-         std::list<int, tutti::allocator<int>> l({1, 2, 3}, from);  // rebinds the allocator
-         return b.get_allocator() == from && c.size() == 100 && b[99] == 1 && l.back() == 3 ? "" : "lost";
+         std::list<int, tutti::allocator<int>> l({1, 2, 3}, allocator);  // rebinds the allocator
+         return b.get_allocator() == allocator && c.size() == 100 && b[99] == 1 && l.back() == 3 ? "" : "lost";
        })) {
     BOOST_TEST(end.value() == "");
   }
@@ -154,28 +154,28 @@ std::uint64_t place_in_file(void const* p) {
 // A cache indexes by some bits of an address. If buffers differed in one bit only, the operands of two ranks could
 // evict each other.
 BOOST_AUTO_TEST_CASE(like_buffers_of_two_ranks_differ_in_more_than_one_bit) {
-  std::vector<std::uint64_t> others;
+  std::vector<std::uint64_t> offsets;
   for (auto const& end : tutti::spawn<tutti::shared_memory>(4, [](auto& world) {
          buffer<float> const v(1000, tutti::allocator<float>(world));
          return place_in_file(v.data());
        })) {
     BOOST_TEST(end.value() != 0U);
-    for (std::uint64_t const other : others) {
-      BOOST_TEST(std::popcount(other ^ end.value()) > 1);
+    for (std::uint64_t const offset : offsets) {
+      BOOST_TEST(std::popcount(offset ^ end.value()) > 1);
     }
-    others.push_back(end.value());
+    offsets.push_back(end.value());
   }
 }
 
 /// A buffer keeps its memory mapped after its world has ended.
 BOOST_AUTO_TEST_CASE(buffers_outlive_their_world) {
   for (auto const& end : tutti::detail::run_processes(2, [](auto& meet) -> std::string {
-         buffer<int> kept = [&] {
+         buffer<int> v = [&] {
            tutti::communicator<tutti::shared_memory> world(meet);
            return buffer<int>(1'000'000, 7, tutti::allocator<int>(world));
          }();
-         kept.push_back(8);
-         return kept.front() == 7 && kept.back() == 8 ? "" : "lost";
+         v.push_back(8);
+         return v.front() == 7 && v.back() == 8 ? "" : "lost";
        })) {
     BOOST_TEST(end.value() == "");
   }
@@ -187,9 +187,9 @@ BOOST_AUTO_TEST_CASE(a_full_segment_is_an_error_that_says_what_to_do) {
   for (auto const& end : tutti::spawn<tutti::shared_memory>(
            2,
            [](auto& world) -> std::string {
-             buffer<char> const most((1 << 20) - 64, tutti::allocator<char>(world));
+             buffer<char> const filler((1 << 20) - 64, tutti::allocator<char>(world));
              try {
-               buffer<char> const more(100, tutti::allocator<char>(world));
+               buffer<char> const excess(100, tutti::allocator<char>(world));
              } catch (std::bad_alloc const& e) {
                return e.what();
              }
@@ -201,9 +201,9 @@ BOOST_AUTO_TEST_CASE(a_full_segment_is_an_error_that_says_what_to_do) {
 }
 
 std::size_t address_space() {
-  std::ifstream about("/proc/self/statm");
+  std::ifstream file("/proc/self/statm");
   std::size_t pages = 0;
-  about >> pages;
+  file >> pages;
   return pages * 4096;
 }
 
@@ -214,8 +214,8 @@ std::size_t shared_address_space() {
   for (std::string line; std::getline(maps, line);) {
     unsigned long begin = 0;
     unsigned long end = 0;
-    char shared = 0;
-    if (std::sscanf(line.c_str(), "%lx-%lx %*3c%c", &begin, &end, &shared) == 3 && shared == 's') {
+    char sharing = 0;
+    if (std::sscanf(line.c_str(), "%lx-%lx %*3c%c", &begin, &end, &sharing) == 3 && sharing == 's') {
       bytes += end - begin;
     }
   }
@@ -227,26 +227,26 @@ std::size_t shared_address_space() {
 template <class Transport>
 void parts_share_the_memory_of_the_whole() {
   for (auto const& end : tutti::spawn<Transport>(4, [](auto& world) -> std::string {
-         buffer<int> const kept(200'000, static_cast<int>(world.rank()), tutti::allocator<int>(world));
-         std::size_t taken = 0;
+         buffer<int> const original(200'000, static_cast<int>(world.rank()), tutti::allocator<int>(world));
+         std::size_t first_bytes = 0;
          for (int turn = 0; turn < 200; ++turn) {
            auto part = tutti::split(world, world.rank() % 2);
-           buffer<int> v = kept;
+           buffer<int> v = original;
            tutti::allreduce{part, tutti::butterfly{}, tutti::sum<int>{}}(v);
            if (v.front() != 2 * static_cast<int>(world.rank() % 2) + 2 || v.back() != v.front()) {
              return "a sum is wrong";
            }
-           auto const bytes = std::as_bytes(std::span(kept)).first(600'000);
+           auto const bytes = std::as_bytes(std::span(original)).first(600'000);
            part.transport().begin({0, 9999}, tutti::make_call(tutti::operation_kind::allreduce, "", "", ""));
            if (!part.transport().shares(1 - part.rank(), {0, 9999}, bytes)) {
              return "a buffer of the whole is not read where it is";
            }
            tutti::barrier{world, tutti::doubling{}}();
-           std::size_t const now = shared_address_space();
-           taken = turn == 0 ? now : taken;
-           if (now == 0 || now > taken) {
-             return "after " + std::to_string(turn + 1) + " splits " + std::to_string(now) +
-                    " bytes are mapped, after one " + std::to_string(taken);
+           std::size_t const mapped_bytes = shared_address_space();
+           first_bytes = turn == 0 ? mapped_bytes : first_bytes;
+           if (mapped_bytes == 0 || mapped_bytes > first_bytes) {
+             return "after " + std::to_string(turn + 1) + " splits " + std::to_string(mapped_bytes) +
+                    " bytes are mapped, after one " + std::to_string(first_bytes);
            }
          }
          return "";
@@ -263,9 +263,9 @@ BOOST_AUTO_TEST_CASE(parts_share_the_memory_of_the_whole_within_a_host) {
 
 /// Address space is mapped on demand, so a small limit suffices; reaching the limit is an error that names it.
 BOOST_AUTO_TEST_CASE(little_address_space_will_do) {
-  constexpr std::size_t allowed = std::size_t{128} << 20;
+  constexpr std::size_t headroom = std::size_t{128} << 20;
   for (auto const& end : tutti::detail::run_processes(4, [](auto& meet) -> std::string {
-         rlimit const limit{address_space() + allowed, RLIM_INFINITY};
+         rlimit const limit{address_space() + headroom, RLIM_INFINITY};
          ::setrlimit(RLIMIT_AS, &limit);
          tutti::communicator<tutti::shared_memory> world(meet);
          buffer<int> v(1'000'000, 1, tutti::allocator<int>(world));
@@ -275,7 +275,7 @@ BOOST_AUTO_TEST_CASE(little_address_space_will_do) {
            return "a sum is wrong";
          }
          try {
-           buffer<char> const more(allowed, tutti::allocator<char>(world));
+           buffer<char> const excess(headroom, tutti::allocator<char>(world));
          } catch (std::bad_alloc const& e) {
            return e.what();
          }

@@ -62,22 +62,22 @@ BOOST_AUTO_TEST_CASE(processes_of_several_hosts) {
 // Each process counts as a host, even if several run on one node.
 BOOST_AUTO_TEST_CASE(threads_of_several_processes) {
   launch(3, [] {
-    std::string all;
+    std::string complaints;
     for (auto const& end : tutti::join<tutti::by_locality<tutti::loopback, tutti::tcp>>(
              2, [](auto& world) { return complaint_of(world, 6, 2); })) {
-      all += end ? end.value() : end.failure().text;
+      complaints += end ? end.value() : end.failure().text;
     }
-    return all;
+    return complaints;
   });
 }
 
 BOOST_AUTO_TEST_CASE(threads_of_one_process_need_no_other) {
   launch(1, [] {
-    std::string all;
+    std::string complaints;
     for (auto const& end : tutti::join<tutti::loopback>(3, [](auto& world) { return complaint_of(world, 3, 3); })) {
-      all += end ? end.value() : end.failure().text;
+      complaints += end ? end.value() : end.failure().text;
     }
-    return all;
+    return complaints;
   });
 }
 

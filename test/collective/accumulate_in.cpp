@@ -64,11 +64,11 @@ std::vector<T> samples() {
 }
 
 template <class R>
-void obeys() {
+void check_laws() {
   using T = typename R::value_type;
-  auto const all = samples<T>();
-  BOOST_TEST(laws::algebra(R{}, std::span<T const>(all), laws::same_bits{}, same_but_nan{}) == "");
-  BOOST_TEST(laws::kernels(R{}, std::span<T const>(all), laws::same_bits{}, same_but_nan{}) == "");
+  auto const values = samples<T>();
+  BOOST_TEST(laws::algebra(R{}, std::span<T const>(values), laws::same_bits{}, same_but_nan{}) == "");
+  BOOST_TEST(laws::kernels(R{}, std::span<T const>(values), laws::same_bits{}, same_but_nan{}) == "");
 }
 
 /// A term of rank `r`: each is below half a unit in the last place of the sum, so that one more rounding would lose
@@ -82,60 +82,60 @@ T term(tutti::rank_type r, std::size_t i) {
 /// The sum in float, in rank order, rounded once. Every partial sum is exact, so order makes no difference.
 template <class T>
 std::vector<T> rounded_once(tutti::rank_type n, std::size_t count) {
-  std::vector<T> all;
+  std::vector<T> sums;
   for (std::size_t i = 0; i != count; ++i) {
     float sum = 0;
     for (tutti::rank_type r = 0; r != n; ++r) {
       sum += term<T>(r, i);
     }
-    all.push_back(T(sum));
+    sums.push_back(T(sum));
   }
-  return all;
+  return sums;
 }
 
 template <class T>
-bool same(std::span<T const> a, std::span<T const> b) {
+bool are_equal(std::span<T const> a, std::span<T const> b) {
   return std::ranges::equal(a, b, laws::same_bits{});
 }
 
 template <class T, class Topology, class World>
-std::string wrong(World& world, std::size_t count, std::size_t segment) {
+std::string first_complaint(World& world, std::size_t count, std::size_t segment) {
   tutti::rank_type const n = world.size();
   tutti::rank_type const me = world.rank();
-  std::vector<T> own;
+  std::vector<T> input;
   for (std::size_t i = 0; i != count; ++i) {
-    own.push_back(term<T>(me, i));
+    input.push_back(term<T>(me, i));
   }
   std::vector<T> const expected = rounded_once<T>(n, count);
-  in_float<tutti::sum<T>> const once;
+  in_float<tutti::sum<T>> const reduction;
 
-  tutti::allreduce everywhere{world, Topology{}, once};
-  everywhere.segment(segment);
-  std::vector<T> in_place = own;
-  everywhere(in_place);
-  std::vector<T> apart(count);
-  everywhere(own, apart);
+  tutti::allreduce allreduce{world, Topology{}, reduction};
+  allreduce.segment(segment);
+  std::vector<T> in_place = input;
+  allreduce(in_place);
+  std::vector<T> output(count);
+  allreduce(input, output);
 
-  tutti::reduce_scatter parts{world, Topology{}, once};
+  tutti::reduce_scatter reduce_scatter{world, Topology{}, reduction};
   std::vector<T> part(tutti::block_size(count, n, me));
-  parts(own, part);
+  reduce_scatter(input, part);
 
-  tutti::reduce at_root{world, Topology{}, once};
-  std::vector<T> root(me == n - 1 ? count : 0);
-  at_root(own, root, n - 1);
+  tutti::reduce reduce{world, Topology{}, reduction};
+  std::vector<T> root_output(me == n - 1 ? count : 0);
+  reduce(input, root_output, n - 1);
 
-  auto const mine = std::span(expected).subspan(tutti::block_begin(count, n, me), part.size());
-  return !same<T>(in_place, expected)                ? "allreduce in place"
-         : !same<T>(apart, expected)                 ? "allreduce apart"
-         : !same<T>(part, mine)                      ? "reduce_scatter"
-         : !root.empty() && !same<T>(root, expected) ? "reduce"
-                                                     : "";
+  auto const expected_part = std::span(expected).subspan(tutti::block_begin(count, n, me), part.size());
+  return !are_equal<T>(in_place, expected)                              ? "allreduce in place"
+         : !are_equal<T>(output, expected)                              ? "allreduce apart"
+         : !are_equal<T>(part, expected_part)                           ? "reduce_scatter"
+         : !root_output.empty() && !are_equal<T>(root_output, expected) ? "reduce"
+                                                                        : "";
 }
 
 }  // namespace
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(the_laws_of_reductions_hold, T, formats) {
-  obeys<in_float<std::conditional_t<std::same_as<T, tutti::half>, tutti::sum<T>, tutti::mean<T>>>>();
+  check_laws<in_float<std::conditional_t<std::same_as<T, tutti::half>, tutti::sum<T>, tutti::mean<T>>>>();
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(sums_are_rounded_once, T, formats) {
@@ -143,9 +143,9 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(sums_are_rounded_once, T, formats) {
     support::agree<tutti::loopback>(n, [](auto& world) {
       for (std::size_t const count : {0U, 1U, 2U, 67U, 4099U}) {
         for (std::size_t const segment : {0U, 96U}) {
-          std::string const what = wrong<T, topology_for<T>>(world, count, segment);
-          if (!what.empty()) {
-            return what + ", " + std::to_string(count) + " elements, segment " + std::to_string(segment);
+          std::string const complaint = first_complaint<T, topology_for<T>>(world, count, segment);
+          if (!complaint.empty()) {
+            return complaint + ", " + std::to_string(count) + " elements, segment " + std::to_string(segment);
           }
         }
       }
@@ -163,7 +163,7 @@ BOOST_AUTO_TEST_CASE(a_rounding_at_each_hop_gives_something_else) {
       data.push_back(term<T>(world.rank(), i));
     }
     each_hop(data);
-    return std::string(same<T>(data, rounded_once<T>(5, 67)) ? "the terms show nothing" : "");
+    return std::string(are_equal<T>(data, rounded_once<T>(5, 67)) ? "the terms show nothing" : "");
   });
 }
 

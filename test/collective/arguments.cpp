@@ -50,29 +50,29 @@ BOOST_AUTO_TEST_CASE(lengths_are_said_with_what_they_must_be) {
 /// Blocks of 10 elements among 3 ranks, without the total.
 BOOST_AUTO_TEST_CASE(uneven_blocks_without_their_total_are_told_of_it) {
   support::agree<tutti::loopback>(3, [](auto& world) {
-    std::vector<int> mine(tutti::block_size(10, world.size(), world.rank()));
-    std::vector<int> all(10);
+    std::vector<int> block(tutti::block_size(10, world.size(), world.rank()));
+    std::vector<int> whole(10);
     tutti::gather collect{world, tutti::binary_tree{}};
     tutti::scatter deal{world, tutti::binary_tree{}};
     if (world.rank() != 0) {
       return std::string();
     }
-    std::string const of_gather = refusal([&] { collect(mine, all, 0); });
-    std::string const of_scatter = refusal([&] { deal(all, mine, 0); });
-    bool const right =
-        of_gather ==
+    std::string const gather_text = refusal([&] { collect(block, whole, 0); });
+    std::string const scatter_text = refusal([&] { deal(whole, block, 0); });
+    bool const is_right =
+        gather_text ==
             "gather: the output of the root, for the elements of all ranks together, must have 12 "
             "elements, not 10; if ranks give different numbers, pass their sum as the last argument, `total`" &&
-        of_scatter ==
+        scatter_text ==
             "scatter: the input of the root, the elements of all ranks together, must have 12 elements, "
             "not 10; if ranks get different numbers, pass their sum as the last argument, `total`";
-    return right ? std::string() : of_gather + "\n" + of_scatter;
+    return is_right ? std::string() : gather_text + "\n" + scatter_text;
   });
 }
 
 BOOST_AUTO_TEST_CASE(a_part_that_is_no_block_blames_neither) {
-  auto const text = [](std::size_t found) {
-    return refusal([&] { expect_block("allgather: the input", "the output has all", found, 10, 4, 1); });
+  auto const text = [](std::size_t size) {
+    return refusal([&] { expect_block("allgather: the input", "the output has all", size, 10, 4, 1); });
   };
   BOOST_TEST(text(3) == "");
   BOOST_TEST(
@@ -81,87 +81,88 @@ BOOST_AUTO_TEST_CASE(a_part_that_is_no_block_blames_neither) {
       "one of the two: the output has all");
 }
 
-/// Law: call(in, out) gives for one number, or one object of the reduction's type, the result for a vector of it.
+/// Law: call(input, output) gives for one number, or one object of the reduction's type, the result for a vector of it.
 template <class Value, class Call>
-void adds_complaint(std::string& all, char const* what, Value mine, Call call) {
-  std::vector<Value> in{mine};
-  std::vector<Value> out{mine};
-  Value one_in = mine;
-  Value one_out = mine;
-  call(in, out);
-  call(one_in, one_out);
-  if (std::memcmp(&one_in, in.data(), sizeof(Value)) != 0 || std::memcmp(&one_out, out.data(), sizeof(Value)) != 0) {
-    all += what;
+void add_complaint(std::string& complaints, char const* operation, Value value, Call call) {
+  std::vector<Value> input{value};
+  std::vector<Value> output{value};
+  Value single_input = value;
+  Value single_output = value;
+  call(input, output);
+  call(single_input, single_output);
+  if (std::memcmp(&single_input, input.data(), sizeof(Value)) != 0 ||
+      std::memcmp(&single_output, output.data(), sizeof(Value)) != 0) {
+    complaints += operation;
   }
 }
 
 BOOST_AUTO_TEST_CASE(one_number_is_a_vector_of_one) {
   support::agree<tutti::loopback>(3, [](auto& world) {
-    std::string all;
+    std::string complaints;
     auto const me = static_cast<int>(world.rank());
     tutti::allreduce sum{world, tutti::doubling{}, tutti::sum<int>{}};
-    adds_complaint(all, "allreduce", me + 1, [&](auto& in, auto& out) {
-      sum(in, out);
-      sum(in);
-      sum.start(in, out).wait();
-      sum.start(in).wait();
+    add_complaint(complaints, "allreduce", me + 1, [&](auto& input, auto& output) {
+      sum(input, output);
+      sum(input);
+      sum.start(input, output).wait();
+      sum.start(input).wait();
     });
     using location = tutti::indexed_value<float>;
     tutti::allreduce best{world, tutti::doubling{}, tutti::min_location<float>{}};
-    adds_complaint(all, "allreduce of objects", location{-static_cast<float>(me), world.rank()},
-                   [&](auto& in, auto& out) {
-                     best(in, out);
-                     best.start(in).wait();
-                   });
+    add_complaint(complaints, "allreduce of objects", location{-static_cast<float>(me), world.rank()},
+                  [&](auto& input, auto& output) {
+                    best(input, output);
+                    best.start(input).wait();
+                  });
     tutti::reduce total{world, tutti::star{}, tutti::sum<int>{}};
-    adds_complaint(all, "reduce", me + 1, [&](auto& in, auto& out) {
-      total(in, out, 1);
-      total(in, 1);
-      total.start(in, out, 1).wait();
-      total.start(in, 1).wait();
+    add_complaint(complaints, "reduce", me + 1, [&](auto& input, auto& output) {
+      total(input, output, 1);
+      total(input, 1);
+      total.start(input, output, 1).wait();
+      total.start(input, 1).wait();
     });
     tutti::broadcast tell{world, tutti::star{}};
-    adds_complaint(all, "broadcast", me + 1, [&](auto& in, auto& out) {
-      tell(in, 2);
-      tell.start(out, 2).wait();
+    add_complaint(complaints, "broadcast", me + 1, [&](auto& input, auto& output) {
+      tell(input, 2);
+      tell.start(output, 2).wait();
     });
     tutti::allgather join{world, tutti::star{}};
-    adds_complaint(all, "allgather", me + 1, [&](auto& in, auto& out) {
-      std::vector<int> joined(3);
-      join(in, joined);
-      join.start(in, joined).wait();
+    add_complaint(complaints, "allgather", me + 1, [&](auto& input, auto& output) {
+      std::vector<int> parts(3);
+      join(input, parts);
+      join.start(input, parts).wait();
       int sum_of_all = 0;
-      for (int const x : joined) {
+      for (int const x : parts) {
         sum_of_all = 10 * sum_of_all + x;
       }
-      tutti::elements(out)[0] = sum_of_all;
+      tutti::elements(output)[0] = sum_of_all;
     });
     tutti::gather collect{world, tutti::star{}};
     tutti::scatter deal{world, tutti::star{}};
-    adds_complaint(all, "gather and scatter", location{1.0F, world.rank()}, [&](auto& in, auto& out) {
-      std::vector<location> collected(3);
-      collect(in, collected, 0);
-      collect.start(in, collected, 0).wait();
-      deal(collected, out, 0);
-      deal.start(collected, out, 0).wait();
+    add_complaint(complaints, "gather and scatter", location{1.0F, world.rank()}, [&](auto& input, auto& output) {
+      std::vector<location> parts(3);
+      collect(input, parts, 0);
+      collect.start(input, parts, 0).wait();
+      deal(parts, output, 0);
+      deal.start(parts, output, 0).wait();
     });
-    auto alone = tutti::split(world, world.rank());
-    tutti::alltoall swap{alone, tutti::direct{}};
-    tutti::reduce_scatter share{alone, tutti::direct{}, tutti::sum<int>{}};
-    adds_complaint(all, "alltoall and reduce_scatter", me + 1, [&](auto& in, auto& out) {
-      swap(in, out);
-      swap.start(in, out).wait();
-      share(in, out);
-      share.start(in, out).wait();
+    auto part = tutti::split(world, world.rank());
+    tutti::alltoall swap{part, tutti::direct{}};
+    tutti::reduce_scatter share{part, tutti::direct{}, tutti::sum<int>{}};
+    add_complaint(complaints, "alltoall and reduce_scatter", me + 1, [&](auto& input, auto& output) {
+      swap(input, output);
+      swap.start(input, output).wait();
+      share(input, output);
+      share.start(input, output).wait();
     });
     tutti::send give{world};
     tutti::recv take{world};
-    adds_complaint(all, "send and recv", 2.5 + me, [&](auto& in, auto& out) {
-      auto sent = give.start(in, (world.rank() + 1) % 3);
-      take(out, (world.rank() + 2) % 3);
-      sent.wait();
+    add_complaint(complaints, "send and recv", 2.5 + me, [&](auto& input, auto& output) {
+      auto pending = give.start(input, (world.rank() + 1) % 3);
+      take(output, (world.rank() + 2) % 3);
+      pending.wait();
     });
-    return all;
+    return complaints;
   });
 }
 

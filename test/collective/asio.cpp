@@ -63,11 +63,11 @@ std::string coroutine(World& world) {
           }
         }
       },
-      [&](std::exception_ptr why) {
+      [&](std::exception_ptr failure) {
         complaint.clear();
         try {
-          if (why) {
-            std::rethrow_exception(why);
+          if (failure) {
+            std::rethrow_exception(failure);
           }
         } catch (std::exception const& e) {
           complaint = e.what();
@@ -93,12 +93,12 @@ BOOST_AUTO_TEST_CASE(a_callback_and_a_future_get_the_result) {
     tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
     std::vector<int> a(100, 1);
     std::vector<int> b(100, 2);
-    bool called = false;
-    sum.async(a, [&](std::exception_ptr why) { called = !why; });
+    bool has_succeeded = false;
+    sum.async(a, [&](std::exception_ptr failure) { has_succeeded = !failure; });
     std::future<void> future = sum.async(b, asio::use_future);
     io.run();
     future.get();
-    return called && a[99] == 3 && b[99] == 6 ? "" : "wrong";
+    return has_succeeded && a[99] == 3 && b[99] == 6 ? "" : "wrong";
   });
 }
 
@@ -108,16 +108,16 @@ BOOST_AUTO_TEST_CASE(a_wait_burns_no_processor_time) {
     tutti::on_asio loop{world, io};
     tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
     std::vector<int> v(10000, 1);
-    double used = 0;
+    double cpu_time = 0;
     if (world.rank() == 1) {  // computes while rank 0 waits
-      double const until = cpu_seconds() + 0.3;
-      while (cpu_seconds() < until) {
+      double const end = cpu_seconds() + 0.3;
+      while (cpu_seconds() < end) {
       }
     }
-    double const before = cpu_seconds();
-    sum.async(v, [&](std::exception_ptr) { used = cpu_seconds() - before; });
+    double const begin = cpu_seconds();
+    sum.async(v, [&](std::exception_ptr) { cpu_time = cpu_seconds() - begin; });
     io.run();
-    return used;
+    return cpu_time;
   });
   BOOST_TEST(results[0].value() < 0.1);
 }
@@ -164,8 +164,8 @@ std::string forks(World& world) {
   tutti::on_asio loop{world, io};
   tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
   std::vector<int> v(1000, 1);
-  int called = 0;
-  auto const await = [&] { sum.async(v, [&](std::exception_ptr why) { called += why ? 0 : 1; }); };
+  int success_count = 0;
+  auto const await = [&] { sum.async(v, [&](std::exception_ptr failure) { success_count += failure ? 0 : 1; }); };
   tutti::send go{world};
   tutti::recv wait_to_go{world};
   int token = 0;
@@ -173,7 +173,7 @@ std::string forks(World& world) {
     wait_to_go(std::span(&token, 1), 0);
     await();
     io.run();
-    return called == 1 && v[999] == 2 ? "" : "wrong";
+    return success_count == 1 && v[999] == 2 ? "" : "wrong";
   }
   await();
   io.run_for(std::chrono::milliseconds(30));  // the loop sleeps by then
@@ -183,10 +183,10 @@ std::string forks(World& world) {
     try {
       io.notify_fork(asio::io_context::fork_child);
       asio::steady_timer timer(io, std::chrono::milliseconds(1));
-      bool rang = false;
-      timer.async_wait([&](boost::system::error_code) { rang = true; });
+      bool has_rung = false;
+      timer.async_wait([&](boost::system::error_code) { has_rung = true; });
       io.run();  // returns, as the child awaits no operation
-      ::_exit(rang && called == 0 ? 0 : 1);
+      ::_exit(has_rung && success_count == 0 ? 0 : 1);
     } catch (...) {
       ::_exit(2);
     }
@@ -196,7 +196,7 @@ std::string forks(World& world) {
   ::waitpid(child, &status, 0);
   go(std::span(&token, 1), 1);
   io.run();
-  return status == 0 && called == 1 && v[999] == 2 ? "" : "status " + std::to_string(status);
+  return status == 0 && success_count == 1 && v[999] == 2 ? "" : "status " + std::to_string(status);
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_forked_child_goes_on_with_the_event_loop_alone, Transport,
@@ -205,13 +205,13 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_forked_child_goes_on_with_the_event_loop_alone, 
 }
 
 BOOST_AUTO_TEST_CASE(a_handler_or_a_reduction_may_end_the_loop) {
-  for (bool const by_reduction : {false, true}) {
+  for (bool const ends_in_reduction : {false, true}) {
     support::agree<tutti::loopback>(2, [=](auto& world) -> std::string {
       asio::io_context io;
       std::optional<tutti::on_asio<std::remove_reference_t<decltype(world)>>> loop(std::in_place, world, io);
       auto const fold = tutti::reduce_with<int>(
           [&](int a, int b) {
-            if (by_reduction && world.rank() == 0) {
+            if (ends_in_reduction && world.rank() == 0) {
               loop.reset();
             }
             return a + b;
@@ -221,15 +221,15 @@ BOOST_AUTO_TEST_CASE(a_handler_or_a_reduction_may_end_the_loop) {
       std::vector<int> v(1000, 1);
       std::string end = "not called";
       try {
-        sum.async(v, [&](std::exception_ptr why) {
-          end = why ? "failed" : "called";
+        sum.async(v, [&](std::exception_ptr failure) {
+          end = failure ? "failed" : "called";
           loop.reset();
         });
       } catch (tutti::precondition_error const&) {  // the reduction ran within `async`
       }
       io.run();
-      bool const by_this = by_reduction && world.rank() == 0;  // rank 1 may have received all it needs
-      return end == (by_this ? "not called" : "called") || (by_reduction && end == "failed") ? "" : end;
+      bool const ends_on_this_rank = ends_in_reduction && world.rank() == 0;  // rank 1 may have received all it needs
+      return end == (ends_on_this_rank ? "not called" : "called") || (ends_in_reduction && end == "failed") ? "" : end;
     });
   }
 }
@@ -248,7 +248,7 @@ BOOST_AUTO_TEST_CASE(cancelling_gives_the_operation_up_everywhere) {
     }
     asio::cancellation_signal stop;
     std::exception_ptr failure;
-    sum.async(v, asio::bind_cancellation_slot(stop.slot(), [&](std::exception_ptr why) { failure = why; }));
+    sum.async(v, asio::bind_cancellation_slot(stop.slot(), [&](std::exception_ptr reason) { failure = reason; }));
     asio::post(io, [&] { stop.emit(asio::cancellation_type::terminal); });
     io.run();
     std::rethrow_exception(failure);

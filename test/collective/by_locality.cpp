@@ -29,9 +29,9 @@ void equal_the_sequential_answer(rank_type per_host, std::initializer_list<rank_
   hosts_of<Transport> const hosts(per_host);
   for (rank_type const n : sizes) {
     support::agree<Transport>(n, [](auto& world) {
-      tutti::hierarchical const by_hosts{tutti::binary_tree{}, tutti::ring{}, world.hosts()};
-      std::string complaint = laws::reducing(world, by_hosts, tutti::sum<float>{}, 4099);
-      complaint = complaint.empty() ? laws::moving<laws::triple>(world, by_hosts, 1023) : complaint;
+      tutti::hierarchical const topology{tutti::binary_tree{}, tutti::ring{}, world.hosts()};
+      std::string complaint = laws::reducing(world, topology, tutti::sum<float>{}, 4099);
+      complaint = complaint.empty() ? laws::moving<laws::triple>(world, topology, 1023) : complaint;
       complaint = complaint.empty() ? laws::reducing(world, tutti::ring{}, laws::wide_mean{}, 1023) : complaint;
       complaint =
           complaint.empty() ? laws::reducing(world, tutti::double_tree{}, tutti::sum<float>{}, 4099) : complaint;
@@ -56,15 +56,15 @@ BOOST_AUTO_TEST_CASE(a_world_tells_its_hosts) {
   hosts_of<processes> const hosts(3);
   support::agree<processes>(5, [](auto& world) -> std::string {
     rank_type const host = world.rank() / 3;
-    bool const good = world.hosts().hosts() == 2 && world.hosts().host(world.rank()) == host &&
-                      world.local_rank() == world.rank() % 3 && world.local_size() == (host == 0 ? 3 : 2);
-    return good ? "" : "it tells others";
+    bool const is_right = world.hosts().hosts() == 2 && world.hosts().host(world.rank()) == host &&
+                          world.local_rank() == world.rank() % 3 && world.local_size() == (host == 0 ? 3 : 2);
+    return is_right ? "" : "it tells others";
   });
 }
 
 // The transport itself finds that all ranks are on one host, and opens no connection.
 BOOST_AUTO_TEST_CASE(one_host_needs_no_connection) {
-  hosts_of<processes> const as_they_are(0);
+  hosts_of<processes> const real_hosts(0);
   support::agree<processes>(4, [](auto& world) -> std::string {
     std::string const complaint = laws::reducing(world, tutti::ring{}, laws::wide_mean{}, 1023);
     return !complaint.empty()                                     ? complaint
@@ -86,8 +86,8 @@ BOOST_AUTO_TEST_CASE(what_far_peers_read_where_it_is_stays_as_it_was) {
 BOOST_AUTO_TEST_CASE(there_is_one_flow_between_hosts) {
   hosts_of<processes> const hosts(3);
   support::agree<processes>(6, [](auto& world) -> std::string {
-    tutti::hierarchical const by_hosts{tutti::binary_tree{}, tutti::ring{}, world.hosts()};
-    std::string const complaint = laws::allreduce(world, by_hosts, tutti::sum<float>{}, 100'000, 10'000);
+    tutti::hierarchical const topology{tutti::binary_tree{}, tutti::ring{}, world.hosts()};
+    std::string const complaint = laws::allreduce(world, topology, tutti::sum<float>{}, 100'000, 10'000);
     std::size_t const links = world.transport().between_hosts().connections();
     return !complaint.empty()                           ? complaint
            : links != (world.local_rank() == 0 ? 1 : 0) ? std::to_string(links) + " connections"
@@ -99,30 +99,30 @@ BOOST_AUTO_TEST_CASE(there_is_one_flow_between_hosts) {
 BOOST_AUTO_TEST_CASE(bytes_between_hosts_are_the_closed_form) {
   constexpr std::size_t count = 6000;
   hosts_of<processes> const hosts(3);
-  auto const sent = [](auto which) {
+  auto const sent_between_hosts = [](auto make_topology) {
     std::uint64_t bytes = 0;
     for (auto const& end : tutti::detail::run_processes(6, [&](tutti::detail::process_rendezvous& meet) {
            tutti::communicator<processes, tutti::dynamic, tutti::memory_trace> world(meet, {}, tutti::memory_trace());
-           tutti::allreduce sum{world, which(world), tutti::sum<float>{}};
+           tutti::allreduce sum{world, make_topology(world), tutti::sum<float>{}};
            std::vector<float> v(count, 1);
            sum(v);
-           std::uint64_t mine = 0;
+           std::uint64_t sent_bytes = 0;
            world.trace().for_each([&](tutti::event const& e) {
-             bool const away =
+             bool const is_remote =
                  e.kind == tutti::event_kind::send && world.hosts().host(e.peer) != world.hosts().host(world.rank());
-             mine += away ? e.bytes : 0;
+             sent_bytes += is_remote ? e.bytes : 0;
            });
-           return mine;
+           return sent_bytes;
          })) {
       bytes += end.value();
     }
     return bytes;
   };
   std::uint64_t const vector = count * sizeof(float);
-  BOOST_TEST(sent([](auto& world) {
+  BOOST_TEST(sent_between_hosts([](auto& world) {
                return tutti::hierarchical{tutti::binary_tree{}, tutti::ring{}, world.hosts()};
              }) == 2 * vector);
-  BOOST_TEST(sent([](auto&) { return tutti::ring{}; }) == 2 * 5 * vector / 3);  // both borders, 5/6 twice
+  BOOST_TEST(sent_between_hosts([](auto&) { return tutti::ring{}; }) == 2 * 5 * vector / 3);  // both borders, 5/6 twice
 }
 
 // A part of the world knows which of its ranks share a host.
@@ -138,24 +138,24 @@ BOOST_AUTO_TEST_CASE(a_part_of_the_world_has_hosts_too) {
 
 // Several processes, of several threads each, which share memory only among themselves.
 BOOST_AUTO_TEST_CASE(threads_of_several_processes) {
-  hosts_of<threads> const as_they_are(0);
-  auto const ends = tutti::detail::run_processes(3, [](tutti::detail::process_rendezvous& others) {
-    std::string all;
-    rank_type const members = others.rank() + 1;
+  hosts_of<threads> const real_hosts(0);
+  auto const ends = tutti::detail::run_processes(3, [](tutti::detail::process_rendezvous& processes) {
+    std::string complaints;
+    rank_type const members = processes.rank() + 1;
     for (auto const& end :
          tutti::detail::run_threads(members, [&](tutti::detail::thread_rendezvous& seat) -> std::string {
-           tutti::detail::team_rendezvous meet(seat, others);
+           tutti::detail::team_rendezvous meet(seat, processes);
            tutti::communicator<threads> world(meet);
            world.deadline(std::chrono::seconds(40));
            if (world.size() != 6 || world.local_size() != members || world.hosts().hosts() != 3) {
              return "it does not know which ranks are where";
            }
-           tutti::hierarchical const by_hosts{tutti::binary_tree{}, tutti::ring{}, world.hosts()};
-           return laws::reducing(world, by_hosts, tutti::sum<float>{}, 4099);
+           tutti::hierarchical const topology{tutti::binary_tree{}, tutti::ring{}, world.hosts()};
+           return laws::reducing(world, topology, tutti::sum<float>{}, 4099);
          })) {
-      all += end ? end.value() : end.failure().text;
+      complaints += end ? end.value() : end.failure().text;
     }
-    return all;
+    return complaints;
   });
   for (auto const& end : ends) {
     BOOST_TEST((end ? end.value() : end.failure().text) == "");

@@ -35,41 +35,42 @@ constexpr std::size_t length = 100'000;
 /// An owner of a communicator and of objects that use it, as in a user's class.
 template <class World>
 struct worker {
-  explicit worker(World&& of) : world(std::move(of)), sum(world, tutti::ring{}, tutti::sum<int>{}), any(world) {}
+  explicit worker(World&& source)
+      : world(std::move(source)), sum(world, tutti::ring{}, tutti::sum<int>{}), wait_any(world) {}
 
   World world;
   tutti::allreduce<World, tutti::ring, tutti::sum<int>> sum;
-  tutti::when_any<World> any;
+  tutti::when_any<World> wait_any;
 };
 
 /// Moves a communicator, and the objects that use it, before, during and after operations.
 template <class World>
 std::string moves_about(World& world) {
-  int const all = static_cast<int>(world.size() * (world.size() + 1) / 2);
+  int const expected = static_cast<int>(world.size() * (world.size() + 1) / 2);
   std::vector<int> first(length, static_cast<int>(world.rank()) + 1);
   std::vector<int> second = first;
 
-  worker<World> here(tutti::split(world, 0));
-  std::array<tutti::request, 1> pending{here.sum.start(first)};
-  worker<World> there(std::move(here));  // with its operation in flight
-  if (there.any(pending) != 0) {
+  worker<World> original(tutti::split(world, 0));
+  std::array<tutti::request, 1> pending{original.sum.start(first)};
+  worker<World> successor(std::move(original));  // with its operation in flight
+  if (successor.wait_any(pending) != 0) {
     return "the only request is the first to end";
   }
   pending[0].wait();
-  there.sum(second);
+  successor.sum(second);
 
   try {
-    (void)here.world.rank();
+    (void)original.world.rank();
     return "a communicator that was moved from does as if it were one";
   } catch (tutti::precondition_error const& e) {
     if (std::string(e.what()).find("empty: it was moved from") == std::string::npos) {
       return e.what();
     }
   }
-  if (there.world.size() != world.size() || there.world.rank() != world.rank()) {
+  if (successor.world.size() != world.size() || successor.world.rank() != world.rank()) {
     return "it has become another one";
   }
-  return first.back() == all && second.front() == all ? "" : "wrong sums";
+  return first.back() == expected && second.front() == expected ? "" : "wrong sums";
 }
 
 /// Lets operators and requests outlive the communicator object that they were made with.
@@ -102,16 +103,16 @@ choice choice_of(rank_type r, std::uint64_t seed) {
 /// part.
 template <class World>
 std::string parts_are_as_said(World& world, std::uint64_t seed) {
-  choice const mine = choice_of(world.rank(), seed);
-  auto part = tutti::split(world, mine.colour, mine.key);
-  if (mine.colour == tutti::no_part) {
+  choice const own_choice = choice_of(world.rank(), seed);
+  auto part = tutti::split(world, own_choice.colour, own_choice.key);
+  if (own_choice.colour == tutti::no_part) {
     return part ? "it joined no part, but has one" : "";
   }
   std::vector<rank_type> members;
   for (std::int64_t key = 0; key != 3; ++key) {
     for (rank_type r = 0; r != world.size(); ++r) {
       choice const other = choice_of(r, seed);
-      if (other.colour == mine.colour && other.key == key) {
+      if (other.colour == own_choice.colour && other.key == key) {
         members.push_back(r);
       }
     }
@@ -119,12 +120,12 @@ std::string parts_are_as_said(World& world, std::uint64_t seed) {
   if (!part || part.size() != members.size() || part.parent_rank() != world.rank()) {
     return "another part";
   }
-  std::vector<rank_type> there(part.size());
-  there[part.rank()] = world.rank();
-  tutti::allreduce{part, tutti::ring{}, tutti::sum<rank_type>{}}(there);
+  std::vector<rank_type> world_ranks(part.size());
+  world_ranks[part.rank()] = world.rank();
+  tutti::allreduce{part, tutti::ring{}, tutti::sum<rank_type>{}}(world_ranks);
   for (rank_type r = 0; r != part.size(); ++r) {
-    if (part.parent_rank(r) != members[r] || there[r] != members[r]) {
-      return "rank " + std::to_string(r) + " of the part is " + std::to_string(there[r]) +
+    if (part.parent_rank(r) != members[r] || world_ranks[r] != members[r]) {
+      return "rank " + std::to_string(r) + " of the part is " + std::to_string(world_ranks[r]) +
              " of the world, said to be " + std::to_string(part.parent_rank(r)) + ", and should be " +
              std::to_string(members[r]);
     }
@@ -157,10 +158,11 @@ std::string doubles_are_apart(World& world) {
   }
   std::vector<int> v(length, 1);
   std::vector<int> w(length, 2);
-  tutti::allreduce here{world, tutti::ring{}, tutti::sum<int>{}};
-  tutti::allreduce there{other, tutti::ring{}, tutti::sum<int>{}};
-  auto pending = world.rank() % 2 == 0 ? here.start(v) : there.start(w);  // the order differs between ranks
-  world.rank() % 2 == 0 ? there(w) : here(v);
+  tutti::allreduce world_sum{world, tutti::ring{}, tutti::sum<int>{}};
+  tutti::allreduce duplicate_sum{other, tutti::ring{}, tutti::sum<int>{}};
+  auto pending =
+      world.rank() % 2 == 0 ? world_sum.start(v) : duplicate_sum.start(w);  // the order differs between ranks
+  world.rank() % 2 == 0 ? duplicate_sum(w) : world_sum(v);
   pending.wait();
   auto const n = static_cast<int>(world.size());
   return v.back() == n && w.front() == 2 * n ? "" : "wrong sums";
@@ -171,10 +173,10 @@ template <class World>
 std::string shares_with_a_thread(World& world) {
   std::string second = "the second thread was let in";
   std::vector<int> v(length, 1);
-  bool once = world.rank() == 0;
+  bool is_first = world.rank() == 0;
   auto const add = tutti::reduce_with<int>(
       [&](int a, int b) {
-        if (std::exchange(once, false)) {
+        if (std::exchange(is_first, false)) {
           std::thread([&] {
             try {
               std::vector<int> w(10, 1);
@@ -195,8 +197,8 @@ std::string shares_with_a_thread(World& world) {
   } catch (tutti::precondition_error const&) {
     return world.rank() == 0 ? second : "told rank 1 of a mistake of rank 0's";
   } catch (tutti::error const& e) {
-    bool const right = e.kind() == tutti::failure::cancelled && e.at_fault() == std::vector<rank_type>{0};
-    return world.rank() == 1 && right ? "" : e.what();
+    bool const is_right = e.kind() == tutti::failure::cancelled && e.at_fault() == std::vector<rank_type>{0};
+    return world.rank() == 1 && is_right ? "" : e.what();
   }
   return "no rank noticed";
 }
@@ -215,7 +217,7 @@ std::string goes_on_in_the_parent(World& world) {
   ::pid_t const child = ::fork();
   if (child == 0) {
     {
-      tutti::request const dropped = std::move(pending);
+      tutti::request const child_request = std::move(pending);
     }
     ::_exit(0);
   }
@@ -223,14 +225,14 @@ std::string goes_on_in_the_parent(World& world) {
   ::waitpid(child, &status, 0);
   tutti::send{world}(std::array{1}, 1);
   pending.wait();
-  return status == 0 && x == 42 ? "" : "the child or the message came to harm";
+  return status == 0 && x == 42 ? "" : "the child failed, or the message was lost";
 }
 
 /// Every call in a forked child on objects of its parent is refused.
 template <class World>
 std::string refuses_calls_of_a_child(World& world) {
   tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
-  tutti::when_any any{world};
+  tutti::when_any wait_any{world};
   std::vector<int> v(length, 1);
   sum(v);
   tutti::request pending = sum.start(v);
@@ -245,13 +247,13 @@ std::string refuses_calls_of_a_child(World& world) {
       return false;
     };
     std::vector<int> w(length, 1);
-    bool const all = is_refused([&] { sum(w); }) && is_refused([&] { w[0] += sum.start(w).valid() ? 1 : 0; }) &&
-                     is_refused([&] { pending.wait(); }) && is_refused([&] { w[0] += pending.test() ? 1 : 0; }) &&
-                     is_refused([&] { world.poll(); }) &&
-                     is_refused([&] { tutti::detail::access::state(world).probe(); }) &&
-                     is_refused([&] { w[0] += any(std::span(&pending, 1)) == 0 ? 1 : 0; }) &&
-                     is_refused([&] { auto const other = tutti::dup(world); });
-    ::_exit(all && w[0] == 1 ? 0 : 1);
+    bool const are_all_refused =
+        is_refused([&] { sum(w); }) && is_refused([&] { w[0] += sum.start(w).valid() ? 1 : 0; }) &&
+        is_refused([&] { pending.wait(); }) && is_refused([&] { w[0] += pending.test() ? 1 : 0; }) &&
+        is_refused([&] { world.poll(); }) && is_refused([&] { tutti::detail::access::state(world).probe(); }) &&
+        is_refused([&] { w[0] += wait_any(std::span(&pending, 1)) == 0 ? 1 : 0; }) &&
+        is_refused([&] { auto const other = tutti::dup(world); });
+    ::_exit(are_all_refused && w[0] == 1 ? 0 : 1);
   }
   int status = 0;
   if (child > 0) {
@@ -263,25 +265,25 @@ std::string refuses_calls_of_a_child(World& world) {
   return status != 0 ? "the child made a call" : v == std::vector<int>(length, n * n * n) ? "" : "wrong";
 }
 
-/// Cancels a thread of rank 1 inside a blocking call; `which` selects the call.
+/// Cancels a thread of rank 1 inside a blocking call; `call_index` selects the call.
 template <class World>
-std::string is_cancelled(World& world, int which) {
+std::string is_cancelled(World& world, int call_index) {
   tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
   tutti::barrier meet{world, tutti::ring{}};
   tutti::recv take{world};
-  tutti::when_any any{world};
+  tutti::when_any wait_any{world};
   std::vector<int> v(100, 1);
-  bool unwound = false;
-  bool passed = false;
+  bool is_unwound = false;
+  bool has_passed = false;
   if (world.rank() == 1) {
     std::thread caller([&] {
       struct unwinding {
-        bool& seen;
-        ~unwinding() { seen = true; }
-      } const mark{unwound};
+        bool& flag;
+        ~unwinding() { flag = true; }
+      } const mark{is_unwound};
       tutti::request pending;
       try {
-        switch (which) {
+        switch (call_index) {
           case 0:
             sum(v);
             break;
@@ -297,11 +299,11 @@ std::string is_cancelled(World& world, int which) {
             break;
           case 4:
             pending = sum.start(v);
-            passed = pending.wait_for(std::chrono::seconds(20));
+            has_passed = pending.wait_for(std::chrono::seconds(20));
             break;
           case 5:
             pending = sum.start(v);
-            passed = any(std::span(&pending, 1)) == 0;
+            has_passed = wait_any(std::span(&pending, 1)) == 0;
             break;
           default:
             pending = sum.start(v);
@@ -311,7 +313,7 @@ std::string is_cancelled(World& world, int which) {
         }
       } catch (tutti::error const&) {
       }
-      passed = true;
+      has_passed = true;
     });
     ::pthread_cancel(caller.native_handle());
     caller.join();
@@ -322,20 +324,20 @@ std::string is_cancelled(World& world, int which) {
     std::this_thread::yield();
   }
   try {
-    if (which == 1) {
+    if (call_index == 1) {
       meet();
     } else {
       sum(v);
     }
   } catch (tutti::error const& e) {
-    bool const right = e.kind() == tutti::failure::cancelled && e.at_fault() == std::vector<rank_type>{1};
-    return right && !passed && unwound == (world.rank() == 1) ? "" : e.what();
+    bool const is_right = e.kind() == tutti::failure::cancelled && e.at_fault() == std::vector<rank_type>{1};
+    return is_right && !has_passed && is_unwound == (world.rank() == 1) ? "" : e.what();
   }
   return "no error";
 }
 
 /// An action of a reduction on the operation that runs it.
-enum class deed {
+enum class action_kind {
   move,
   swap,
   other_world,
@@ -352,85 +354,85 @@ enum class deed {
   look
 };
 /// The call that advances the operation.
-enum class driven { by_wait, by_test, by_poll, by_another_world };
+enum class driver_kind { by_wait, by_test, by_poll, by_another_world };
 
-/// Rank 0's reduction performs `what` when it is first called.
+/// Rank 0's reduction performs `action` when it is first called.
 template <class World>
-std::string survives_its_reduction(World& world, deed what, driven how) {
+std::string survives_its_reduction(World& world, action_kind action, driver_kind driver) {
   World other = tutti::dup(world);
   tutti::allreduce plain{other, tutti::ring{}, tutti::sum<int>{}};
   tutti::allreduce meet{world, tutti::ring{}, tutti::sum<int>{}};
-  std::optional<World> mine(tutti::dup(world));
+  std::optional<World> duplicate(tutti::dup(world));
   std::vector<int> v(100, 1);
   std::vector<int> w(100, 1);
   std::vector<int> x(100, 1);
   std::vector<int> y(100, 1);
   tutti::request pending;
-  tutti::request another;
-  void* deeds = nullptr;
+  tutti::request second_request;
+  void* performer = nullptr;
   void (*act)(void*) = nullptr;
-  bool acted = world.rank() != 0;
+  bool has_acted = world.rank() != 0;
   // While rank 0 is in `meet`, another rank may still need it there, and would not enter the other world.
-  bool ready = what != deed::other_world;
+  bool is_ready = action != action_kind::other_world;
   auto const fold = tutti::reduce_with<int>(
       [&](int a, int b) {
-        if (ready && !std::exchange(acted, true)) {
-          act(deeds);
+        if (is_ready && !std::exchange(has_acted, true)) {
+          act(performer);
         }
         return a + b;
       },
       0, tutti::commutative);
   using summing = tutti::allreduce<World, tutti::ring, std::remove_const_t<decltype(fold)>>;
-  std::optional<summing> sum(std::in_place, *mine, tutti::ring{}, fold);
-  tutti::allreduce earlier{*mine, tutti::ring{}, tutti::sum<int>{}};
+  std::optional<summing> sum(std::in_place, *duplicate, tutti::ring{}, fold);
+  tutti::allreduce earlier{*duplicate, tutti::ring{}, tutti::sum<int>{}};
   auto perform = [&] {
-    switch (what) {
-      case deed::move:
-        another = std::move(pending);
+    switch (action) {
+      case action_kind::move:
+        second_request = std::move(pending);
         break;
-      case deed::swap:
-        pending.swap(another);
+      case action_kind::swap:
+        pending.swap(second_request);
         break;
-      case deed::other_world:
+      case action_kind::other_world:
         plain(x);
         break;
-      case deed::drop:
+      case action_kind::drop:
         pending = {};
         break;
-      case deed::cancel:
+      case action_kind::cancel:
         pending.cancel();
         break;
-      case deed::drop_another:
-      case deed::drop_earlier:
-        another = {};
+      case action_kind::drop_another:
+      case action_kind::drop_earlier:
+        second_request = {};
         break;
-      case deed::drop_all:
+      case action_kind::drop_all:
         pending = {};
-        another = {};
+        second_request = {};
         sum.reset();
-        mine.reset();
+        duplicate.reset();
         break;
-      case deed::test:
+      case action_kind::test:
         x[0] += pending.test() ? 1 : 0;
         break;
-      case deed::wait:
+      case action_kind::wait:
         pending.wait();
         break;
-      case deed::call:
+      case action_kind::call:
         (*sum)(x);
         break;
-      case deed::start:
-        another = sum->start(x);
+      case action_kind::start:
+        second_request = sum->start(x);
         break;
-      case deed::poll:
-        mine->poll();
+      case action_kind::poll:
+        duplicate->poll();
         break;
-      case deed::look:
-        tutti::detail::access::state(*mine).probe();
+      case action_kind::look:
+        tutti::detail::access::state(*duplicate).probe();
         break;
     }
   };
-  deeds = &perform;
+  performer = &perform;
   act = [](void* p) { (*static_cast<decltype(perform)*>(p))(); };
 
   std::string end = "it has ended well";
@@ -438,37 +440,37 @@ std::string survives_its_reduction(World& world, deed what, driven how) {
     if (world.rank() != 0) {  // rank 0 gets no message before it has its requests
       meet(y);
     }
-    if (what == deed::drop_earlier) {
-      another = earlier.start(w);
+    if (action == action_kind::drop_earlier) {
+      second_request = earlier.start(w);
     }
     pending = sum->start(v);
-    if (what == deed::drop_another || what == deed::drop_all) {
-      another = sum->start(w);
+    if (action == action_kind::drop_another || action == action_kind::drop_all) {
+      second_request = sum->start(w);
     }
     if (world.rank() == 0) {
       meet(y);
-      ready = true;
+      is_ready = true;
     }
-    if (what == deed::other_world && world.rank() != 0) {
+    if (action == action_kind::other_world && world.rank() != 0) {
       plain(x);
     }
-    if (how == driven::by_test) {
+    if (driver == driver_kind::by_test) {
       while (!pending.test()) {
       }
-    } else if (how == driven::by_poll) {
-      while (mine && !pending.has_ended()) {
-        mine->poll();
+    } else if (driver == driver_kind::by_poll) {
+      while (duplicate && !pending.has_ended()) {
+        duplicate->poll();
       }
-    } else if (how == driven::by_another_world) {
+    } else if (driver == driver_kind::by_another_world) {
       meet(y);
-      if (what == deed::drop_earlier && world.rank() == 0 && acted &&
-          tutti::detail::access::state(*mine).operations.size() > 1) {
+      if (action == action_kind::drop_earlier && world.rank() == 0 && has_acted &&
+          tutti::detail::access::state(*duplicate).operations.size() > 1) {
         return "an operation that was given up is still pending";
       }
     }
     pending.wait();
-    another.wait();
-    if (!std::exchange(acted, true)) {  // all folds were done before rank 0 was ready
+    second_request.wait();
+    if (!std::exchange(has_acted, true)) {  // all folds were done before rank 0 was ready
       perform();
     }
   } catch (tutti::precondition_error const& e) {
@@ -476,12 +478,12 @@ std::string survives_its_reduction(World& world, deed what, driven how) {
   } catch (tutti::error const& e) {
     end = e.kind() == tutti::failure::cancelled ? "given up" : e.what();
   }
-  bool const right = v == std::vector<int>(v.size(), static_cast<int>(world.size()));
-  if (what <= deed::other_world) {
-    return end == "it has ended well" && right ? "" : end;
+  bool const is_right = v == std::vector<int>(v.size(), static_cast<int>(world.size()));
+  if (action <= action_kind::other_world) {
+    return end == "it has ended well" && is_right ? "" : end;
   }
-  if (world.rank() != 0 || what < deed::test) {
-    return end == "given up" || (end == "it has ended well" && (right || world.rank() == 0)) ? "" : end;
+  if (world.rank() != 0 || action < action_kind::test) {
+    return end == "given up" || (end == "it has ended well" && (is_right || world.rank() == 0)) ? "" : end;
   }
   return end.find("call its own communicator") != std::string::npos ? "" : end;
 }
@@ -538,9 +540,9 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_world_leaves_the_numbers_of_closed_standard_stre
     }
     auto const ends = tutti::spawn<Transport>(3, [](auto& world) {
       auto part = tutti::split(world, world.rank() % 2);
-      std::vector<int> all(length, 1);
-      tutti::allreduce{world, tutti::ring{}, tutti::sum<int>{}}(all);
-      tutti::allreduce{part, tutti::ring{}, tutti::sum<int>{}}(all);
+      std::vector<int> v(length, 1);
+      tutti::allreduce{world, tutti::ring{}, tutti::sum<int>{}}(v);
+      tutti::allreduce{part, tutti::ring{}, tutti::sum<int>{}}(v);
       return ::fcntl(0, F_GETFD) < 0 && ::fcntl(1, F_GETFD) < 0 && ::fcntl(2, F_GETFD) < 0;
     });
     for (auto const& end : ends) {
@@ -554,16 +556,16 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_world_leaves_the_numbers_of_closed_standard_stre
 /// A rank may be bound to one core, by taskset or a cpuset.
 BOOST_AUTO_TEST_CASE_TEMPLATE(ranks_that_share_a_core_know_it, Transport, support::transports) {
   BOOST_TEST(ends_in_a_forked_child([] {
-    cpu_set_t all;
-    ::sched_getaffinity(0, sizeof all, &all);
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    for (std::size_t core = 0; core != CPU_SETSIZE && CPU_COUNT(&one) == 0; ++core) {
-      if (CPU_ISSET(core, &all)) {
-        CPU_SET(core, &one);
+    cpu_set_t allowed_cores;
+    ::sched_getaffinity(0, sizeof allowed_cores, &allowed_cores);
+    cpu_set_t single_core;
+    CPU_ZERO(&single_core);
+    for (std::size_t core = 0; core != CPU_SETSIZE && CPU_COUNT(&single_core) == 0; ++core) {
+      if (CPU_ISSET(core, &allowed_cores)) {
+        CPU_SET(core, &single_core);
       }
     }
-    ::sched_setaffinity(0, sizeof one, &one);
+    ::sched_setaffinity(0, sizeof single_core, &single_core);
     for (auto const& end : tutti::spawn<Transport>(
              2, [](auto& world) { return tutti::detail::access::state(world).is_oversubscribed; })) {
       if (!end.value()) {
@@ -581,18 +583,19 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_forked_child_makes_no_call_on_what_its_parent_ha
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_reduction_that_ends_or_reenters_its_operation_does_no_harm, Transport,
                               support::transports) {
-  for (int what = 0; what <= static_cast<int>(deed::look); ++what) {
+  for (int action = 0; action <= static_cast<int>(action_kind::look); ++action) {
     // A message may wait for a connection of this world, which makes no progress while the reduction waits in another.
-    if (std::is_same_v<Transport, tutti::tcp> && what == static_cast<int>(deed::other_world)) {
+    if (std::is_same_v<Transport, tutti::tcp> && action == static_cast<int>(action_kind::other_world)) {
       continue;
     }
-    for (int how = 0; how <= static_cast<int>(driven::by_another_world); ++how) {
-      if (how == static_cast<int>(driven::by_another_world) && what == static_cast<int>(deed::other_world)) {
+    for (int driver = 0; driver <= static_cast<int>(driver_kind::by_another_world); ++driver) {
+      if (driver == static_cast<int>(driver_kind::by_another_world) &&
+          action == static_cast<int>(action_kind::other_world)) {
         continue;  // the driving world makes no progress meanwhile, and other ranks may wait for it
       }
-      BOOST_TEST_CONTEXT("deed " << what << ", driven " << how) {
+      BOOST_TEST_CONTEXT("action " << action << ", driver " << driver) {
         auto const law = [=](auto& world) {
-          return survives_its_reduction(world, static_cast<deed>(what), static_cast<driven>(how));
+          return survives_its_reduction(world, static_cast<action_kind>(action), static_cast<driver_kind>(driver));
         };
         support::agree<Transport>(3, law);
       }
@@ -601,9 +604,9 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_reduction_that_ends_or_reenters_its_operation_do
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_cancelled_thread_leaves_its_call_and_all_are_told, Transport, support::transports) {
-  for (int which = 0; which != 7; ++which) {
-    BOOST_TEST_CONTEXT("call " << which) {
-      auto const law = [=](auto& world) { return is_cancelled(world, which); };
+  for (int call_index = 0; call_index != 7; ++call_index) {
+    BOOST_TEST_CONTEXT("call " << call_index) {
+      auto const law = [=](auto& world) { return is_cancelled(world, call_index); };
       support::agree<Transport>(3, law);
     }
   }

@@ -26,8 +26,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_wait_serves_what_was_started_on_other_hosts, Tra
 // A fault ends only operations of its communicator, even while the rank waits in another. Rank 0 does not advance
 // `sum_a` while rank 1 has it in flight, so it cannot complete before rank 1 gives it up.
 BOOST_AUTO_TEST_CASE(a_fault_belongs_to_the_operations_of_its_communicator) {
-  std::latch started(1);
-  std::latch given_up(1);
+  std::latch start_latch(1);
+  std::latch cancel_latch(1);
   support::agree<tutti::loopback>(2, [&](auto& world) -> std::string {
     auto a = tutti::split(world, 0);
     tutti::allreduce sum_a{a, tutti::ring{}, tutti::sum<int>{}};
@@ -35,15 +35,15 @@ BOOST_AUTO_TEST_CASE(a_fault_belongs_to_the_operations_of_its_communicator) {
     std::vector<int> x(large, 1);
     std::vector<int> y(large, 1);
     if (world.rank() == 1) {
-      started.wait();
-      { auto mine = sum_a.start(x); }
-      given_up.count_down();
+      start_latch.wait();
+      { auto request = sum_a.start(x); }
+      cancel_latch.count_down();
       sum(y);
       return y.back() == 2 ? "" : "another sum";
     }
     auto pending = sum_a.start(x);
-    started.count_down();
-    given_up.wait();
+    start_latch.count_down();
+    cancel_latch.wait();
     sum(y);
     if (y.back() != 2) {
       return "another sum";
@@ -96,18 +96,18 @@ BOOST_AUTO_TEST_CASE(a_progress_thread_keeps_its_communicator) {
       std::vector<int> y(300'000, 1);
       std::vector<int> z(300'000, 1);
       auto pending = sum_a.start(x);
-      tutti::request another;
+      tutti::request second_request;
       {
         tutti::progress_thread background{a};
         sum(y);
         {
-          auto const mine = background.pause();
-          another = sum_a.start(z);
+          auto const pause = background.pause();
+          second_request = sum_a.start(z);
         }
         sum(y);
       }
       pending.wait();
-      another.wait();
+      second_request.wait();
       if (x != std::vector(x.size(), 2) || y != std::vector(y.size(), 4) || z != std::vector(z.size(), 2)) {
         return "another sum";
       }

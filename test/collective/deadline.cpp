@@ -28,12 +28,12 @@ bool is_refused(Call call) {
 BOOST_AUTO_TEST_CASE(a_negative_deadline_is_refused_wherever_one_is_given) {
   support::agree<tutti::loopback>(1, [](auto& world) -> std::string {
     tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
-    tutti::when_any any{world};
+    tutti::when_any wait_any{world};
     std::vector<int> v(3);
     std::array<tutti::request, 1> pending{sum.start(v)};
     for (tutti::duration const bad : {tutti::duration(-1), tutti::duration(-1h), tutti::duration::min()}) {
       if (!is_refused([&] { world.deadline(bad); }) || !is_refused([&] { sum.deadline(bad); }) ||
-          !is_refused([&] { (void)any(pending, 0, bad); })) {
+          !is_refused([&] { (void)wait_any(pending, 0, bad); })) {
         return std::to_string(bad.count()) + " ns were taken";
       }
     }

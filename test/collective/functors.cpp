@@ -23,7 +23,7 @@ namespace {
 /// The result of each of two ranks, as text, if rank 0 combines by `zeroth` and rank 1 by `first`.
 template <class Transport, class T, class Topology, class Zeroth, class First>
 [[nodiscard]] std::vector<std::string> ends(Topology topology, Zeroth zeroth, First first) {
-  std::vector<std::string> all;
+  std::vector<std::string> results;
   for (auto const& end : tutti::spawn<Transport>(2, [&](auto& world) {
          world.deadline(std::chrono::seconds(20));
          std::vector<T> values(10, T(3));
@@ -34,10 +34,10 @@ template <class Transport, class T, class Topology, class Zeroth, class First>
          }
          return static_cast<double>(values[9]);
        })) {
-    all.push_back(end ? std::to_string(static_cast<int>(end.value()))
-                      : std::string(tutti::name(end.failure().kind)) + ": " + end.failure().text);
+    results.push_back(end ? std::to_string(static_cast<int>(end.value()))
+                          : std::string(tutti::name(end.failure().kind)) + ": " + end.failure().text);
   }
-  return all;
+  return results;
 }
 
 template <class Transport>
@@ -88,10 +88,10 @@ BOOST_AUTO_TEST_CASE(the_error_says_how_to_name_a_function) {
 /// Ranks may run different programs, built by different compilers.
 BOOST_AUTO_TEST_CASE(a_name_takes_precedence_over_the_type) {
   auto const plus = [](int a, int b) { return a + b; };
-  auto const also = [](int a, int b) { return b + a; };
+  auto const reversed_plus = [](int a, int b) { return b + a; };
   constexpr auto name = tutti::function_name<"plus">;
   for (std::string const& text : ends<tutti::loopback, int>(tutti::doubling{}, tutti::reduce_with<int>(plus, name),
-                                                            tutti::reduce_with<int>(also, name))) {
+                                                            tutti::reduce_with<int>(reversed_plus, name))) {
     BOOST_TEST(text == "6");
   }
 }

@@ -32,19 +32,19 @@ std::string two_groups_exchange(World& world) {
   if (world.rank() % 2 == 1) {
     members = {members.rbegin(), members.rend()};
   }
-  rank_type mine = 0;
-  while (members[mine] != world.rank()) {
-    ++mine;
+  rank_type index = 0;
+  while (members[index] != world.rank()) {
+    ++index;
   }
-  tutti::group_rendezvous meet(world, members, mine);
+  tutti::group_rendezvous meet(world, members, index);
   static_assert(tutti::rendezvous<decltype(meet)>);
-  if (meet.rank() != mine || meet.size() != members.size()) {
+  if (meet.rank() != index || meet.size() != members.size()) {
     return "wrong rank or size";
   }
   for (std::size_t round = 0; round < 8; ++round) {
-    auto const all = meet.exchange(text_of(world.rank(), round));
+    auto const texts = meet.exchange(text_of(world.rank(), round));
     for (rank_type r = 0; r < meet.size(); ++r) {
-      if (all.size() != members.size() || all[r] != text_of(members[r], round)) {
+      if (texts.size() != members.size() || texts[r] != text_of(members[r], round)) {
         return "round " + std::to_string(round) + ", member " + std::to_string(r) + " said something else";
       }
     }
@@ -62,58 +62,58 @@ BOOST_AUTO_TEST_CASE(all_get_every_text_in_the_order_of_the_members) {
 struct counted_edges {
   std::map<std::pair<rank_type, rank_type>, std::deque<std::string>>* edges;
   std::mutex* guard;
-  std::condition_variable* arrived;
+  std::condition_variable* arrival;
   rank_type member;
-  std::size_t sent = 0;
+  std::size_t send_count = 0;
 };
 
 BOOST_AUTO_TEST_CASE(no_member_sends_more_messages_than_a_tree_has_levels) {
   for (rank_type const n : {1U, 2U, 5U, 16U, 33U}) {
     std::map<std::pair<rank_type, rank_type>, std::deque<std::string>> edges;
     std::mutex guard;
-    std::condition_variable arrived;
+    std::condition_variable arrival;
     std::vector<rank_type> members(n);
     std::iota(members.begin(), members.end(), 100U);
-    std::vector<counted_edges> ends(n, counted_edges{&edges, &guard, &arrived, 0});
-    std::vector<std::vector<std::string>> received(n);
+    std::vector<counted_edges> ends(n, counted_edges{&edges, &guard, &arrival, 0});
+    std::vector<std::vector<std::string>> results(n);
     std::vector<std::thread> threads;
     for (rank_type rank = 0; rank < n; ++rank) {
       ends[rank].member = members[rank];
       threads.emplace_back([&, rank] {
         tutti::detail::group_calls const calls{.object = &ends[rank],
                                                .send =
-                                                   [](void* of, rank_type to, std::string_view text) {
-                                                     auto& end = *static_cast<counted_edges*>(of);
+                                                   [](void* object, rank_type receiver, std::string_view text) {
+                                                     auto& end = *static_cast<counted_edges*>(object);
                                                      std::lock_guard const lock(*end.guard);
-                                                     (*end.edges)[{end.member, to}].emplace_back(text);
-                                                     ++end.sent;
-                                                     end.arrived->notify_all();
+                                                     (*end.edges)[{end.member, receiver}].emplace_back(text);
+                                                     ++end.send_count;
+                                                     end.arrival->notify_all();
                                                    },
                                                .receive =
-                                                   [](void* of, rank_type from, std::string& text) {
-                                                     auto& end = *static_cast<counted_edges*>(of);
+                                                   [](void* object, rank_type sender, std::string& text) {
+                                                     auto& end = *static_cast<counted_edges*>(object);
                                                      std::unique_lock lock(*end.guard);
-                                                     auto& queue = (*end.edges)[{from, end.member}];
-                                                     end.arrived->wait(lock, [&] { return !queue.empty(); });
+                                                     auto& queue = (*end.edges)[{sender, end.member}];
+                                                     end.arrival->wait(lock, [&] { return !queue.empty(); });
                                                      text = std::move(queue.front());
                                                      queue.pop_front();
                                                    }};
-        received[rank] = tutti::detail::exchange_in_group(calls, members, rank, text_of(rank, 3));
+        results[rank] = tutti::detail::exchange_in_group(calls, members, rank, text_of(rank, 3));
       });
     }
     for (std::thread& thread : threads) {
       thread.join();
     }
-    std::size_t all = 0;
+    std::size_t total = 0;
     for (rank_type rank = 0; rank < n; ++rank) {
-      all += ends[rank].sent;
-      BOOST_TEST(ends[rank].sent <= static_cast<std::size_t>(std::bit_width(n - 1)) + 1);
-      BOOST_REQUIRE(received[rank].size() == n);
-      for (rank_type from = 0; from < n; ++from) {
-        BOOST_TEST(received[rank][from] == text_of(from, 3));
+      total += ends[rank].send_count;
+      BOOST_TEST(ends[rank].send_count <= static_cast<std::size_t>(std::bit_width(n - 1)) + 1);
+      BOOST_REQUIRE(results[rank].size() == n);
+      for (rank_type sender = 0; sender < n; ++sender) {
+        BOOST_TEST(results[rank][sender] == text_of(sender, 3));
       }
     }
-    BOOST_TEST(all == 2U * (n - 1));
+    BOOST_TEST(total == 2U * (n - 1));
   }
 }
 

@@ -48,21 +48,21 @@ template <class Transport, std::size_t Bytes>
 void sums_of_pages(tutti::rank_type n) {
   support::agree<Transport>(n, [](auto& world) {
     return laws::all_topologies::first_complaint([&](auto topology) -> std::string {
-      std::vector<page<Bytes>> in(3);
-      for (std::size_t k = 0; k < in.size(); ++k) {
-        for (std::size_t i = 0; i < in[k].words.size(); ++i) {
-          in[k].words[i] = word(world.rank(), k, i);
+      std::vector<page<Bytes>> input(3);
+      for (std::size_t k = 0; k < input.size(); ++k) {
+        for (std::size_t i = 0; i < input[k].words.size(); ++i) {
+          input[k].words[i] = word(world.rank(), k, i);
         }
       }
-      auto out = in;
+      auto output = input;
       tutti::allreduce sum{world, laws::run_as(topology), composition_of_pages<Bytes>{}};
-      sum(in, out);
-      sum(in);
+      sum(input, output);
+      sum(input);
       std::uint32_t const factor = world.size() * (world.size() + 1) / 2;
-      for (std::size_t k = 0; k < in.size(); ++k) {
-        for (std::size_t i = 0; i < in[k].words.size(); ++i) {
+      for (std::size_t k = 0; k < input.size(); ++k) {
+        for (std::size_t i = 0; i < input[k].words.size(); ++i) {
           std::uint32_t const expected = word(0, k, i) * factor;
-          if (in[k].words[i] != expected || out[k].words[i] != expected) {
+          if (input[k].words[i] != expected || output[k].words[i] != expected) {
             return std::string(topology.name) + ": word " + std::to_string(i) + " of page " + std::to_string(k) +
                    " is wrong";
           }
@@ -80,5 +80,5 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(elements_of_100_kib, Transport, support::transport
 }
 /// Half the size under the address sanitizer: clang gives each temporary element its own place on a thread's stack.
 BOOST_AUTO_TEST_CASE_TEMPLATE(elements_of_1_mib, Transport, support::transports_and_hosts) {
-  sums_of_pages<Transport, support::watched_by_address_sanitizer ? 1 << 19 : 1 << 20>(4);
+  sums_of_pages<Transport, support::is_watched_by_address_sanitizer ? 1 << 19 : 1 << 20>(4);
 }

@@ -26,60 +26,60 @@ constexpr float factor = 1000;
 
 /// Every seventh number overflows on one rank.
 vector contribution(rank_type rank, rank_type ranks) {
-  vector all(numbers);
+  vector values(numbers);
   for (std::size_t i = 0; i != numbers; ++i) {
-    all[i] = std::sin(static_cast<float>(i * (rank + 1)));
+    values[i] = std::sin(static_cast<float>(i * (rank + 1)));
     if (i % 7 == 3 && i % ranks == rank) {
-      all[i] *= 1e9F;
+      values[i] *= 1e9F;
     }
   }
-  return all;
+  return values;
 }
 
 vector expected(rank_type ranks) {
   fixed_point_sum const r{factor, ranks};
   std::vector<std::int32_t> sums(numbers);
   for (rank_type rank = 0; rank != ranks; ++rank) {
-    auto const all = contribution(rank, ranks);
+    auto const values = contribution(rank, ranks);
     for (std::size_t i = 0; i != numbers; ++i) {
-      sums[i] = r.combine(sums[i], r.lift(all[i]));
+      sums[i] = r.combine(sums[i], r.lift(values[i]));
     }
   }
   vector results;
-  for (std::int32_t const one : sums) {
-    results.push_back(r.lower(one, ranks));
+  for (std::int32_t const sum : sums) {
+    results.push_back(r.lower(sum, ranks));
   }
   return results;
 }
 
-bool same(vector const& a, vector const& b) {
+bool are_equal(vector const& a, vector const& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
 /// Equal bits over all topologies and segment sizes, in each world; in_network runs without its aggregator.
 BOOST_AUTO_TEST_CASE(no_schedule_can_be_seen_in_a_sum) {
   for (rank_type const n : {1U, 2U, 3U, 4U, 5U, 8U}) {
-    vector const all = expected(n);
-    BOOST_TEST(std::isnan(all[3]));
-    BOOST_TEST(!std::isnan(all[4]));
+    vector const expected_sums = expected(n);
+    BOOST_TEST(std::isnan(expected_sums[3]));
+    BOOST_TEST(!std::isnan(expected_sums[4]));
     support::agree<tutti::loopback>(n, [&](auto& world) {
       return laws::topologies_with_aggregators::first_complaint([&](auto topology) -> std::string {
         tutti::allreduce sum{world, topology, fixed_point_sum{factor, n}};
         tutti::allreduce roomy{world, topology, fixed_point_sum{factor, 8 * n}};  // room for more ranks than there are
         for (std::size_t const segment : {0U, 200U}) {
           sum.segment(segment);
-          vector const given = contribution(world.rank(), n);
-          vector mine = given;
-          sum(mine);
-          vector apart(numbers);
-          sum(given, apart);
-          if (!same(mine, all) || !same(apart, all)) {
+          vector const input = contribution(world.rank(), n);
+          vector in_place = input;
+          sum(in_place);
+          vector output(numbers);
+          sum(input, output);
+          if (!are_equal(in_place, expected_sums) || !are_equal(output, expected_sums)) {
             return std::string(topology.name) + ", segments of " + std::to_string(segment);
           }
         }
-        vector ones(numbers, 1.0F);
-        roomy(ones);
-        return ones == vector(numbers, static_cast<float>(n)) ? "" : "a roomy sum";
+        vector units(numbers, 1.0F);
+        roomy(units);
+        return units == vector(numbers, static_cast<float>(n)) ? "" : "a roomy sum";
       });
     });
   }
@@ -90,9 +90,9 @@ BOOST_AUTO_TEST_CASE(more_ranks_than_a_sum_has_room_for_are_refused) {
     try {
       tutti::allreduce sum{world, tutti::ring{}, fixed_point_sum{factor, 2}};
       return "accepted";
-    } catch (tutti::precondition_error const& refused) {
-      std::string const what = refused.what();
-      return what.find("at most 2") != std::string::npos && what.find("3 ranks") != std::string::npos ? "" : what;
+    } catch (tutti::precondition_error const& e) {
+      std::string const text = e.what();
+      return text.find("at most 2") != std::string::npos && text.find("3 ranks") != std::string::npos ? "" : text;
     }
   });
 }
@@ -105,9 +105,9 @@ BOOST_AUTO_TEST_CASE(ranks_with_other_factors_find_out) {
     sum(v);
     return 0;
   });
-  for (auto const& one : ends) {
-    BOOST_TEST_REQUIRE(!one.has_value());
-    BOOST_TEST((one.failure().kind == tutti::failure::mismatch));
+  for (auto const& result : ends) {
+    BOOST_TEST_REQUIRE(!result.has_value());
+    BOOST_TEST((result.failure().kind == tutti::failure::mismatch));
   }
 }
 

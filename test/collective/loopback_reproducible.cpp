@@ -28,30 +28,30 @@ using vector = std::vector<float>;
 /// The numbers of contributor c: of all magnitudes, and some cancel those of others.
 vector contribution(rank_type c) {
   std::mt19937 random(c / 3);
-  vector all(numbers);
-  for (float& x : all) {
+  vector values(numbers);
+  for (float& x : values) {
     float const size = std::ldexp(static_cast<float>(random()), static_cast<int>(random() % 90) - 60);
     x = c % 3 == 1 ? -size : c % 3 == 2 ? size * 0x1p-30F : size;
   }
-  return all;
+  return values;
 }
 
 vector sum_of_the_first(rank_type count) {
   std::vector<binned_sum> sums(numbers);
   for (rank_type c = 0; c != count; ++c) {
-    auto const more = contribution(c);
+    auto const values = contribution(c);
     for (std::size_t i = 0; i != numbers; ++i) {
-      sums[i] = tutti::combine(sums[i], tutti::detail::to_bins(more[i]));
+      sums[i] = tutti::combine(sums[i], tutti::detail::to_bins(values[i]));
     }
   }
   vector result;
-  for (binned_sum const& one : sums) {
-    result.push_back(tutti::detail::to_float(one));
+  for (binned_sum const& sum : sums) {
+    result.push_back(tutti::detail::to_float(sum));
   }
   return result;
 }
 
-bool same(vector const& a, vector const& b) {
+bool are_equal(vector const& a, vector const& b) {
   return std::memcmp(a.data(), b.data(), numbers * sizeof(float)) == 0;
 }
 
@@ -64,9 +64,9 @@ BOOST_AUTO_TEST_CASE(no_schedule_can_be_seen_in_a_sum) {
         tutti::allreduce sum{world, topology, tutti::reproducible_sum<float>{}};
         for (std::size_t const segment : {0U, 200U}) {
           sum.segment(segment);
-          vector mine = contribution(world.rank());
-          sum(mine);
-          if (!same(mine, expected)) {
+          vector v = contribution(world.rank());
+          sum(v);
+          if (!are_equal(v, expected)) {
             return std::string(topology.name) + ", segments of " + std::to_string(segment);
           }
         }
@@ -87,14 +87,14 @@ BOOST_AUTO_TEST_CASE(no_number_of_ranks_can_be_seen_in_a_sum) {
       for (rank_type c = first; c != first + count; ++c) {
         tutti::detail::deposit(contribution(c), sums);
       }
-      auto const before = sums;
+      auto const original_sums = sums;
       return laws::all_topologies::first_complaint([&](auto topology) -> std::string {
-        tutti::allreduce all{world, topology, tutti::reproducible_sum<binned_sum, float>{}};
+        tutti::allreduce sum_bins{world, topology, tutti::reproducible_sum<binned_sum, float>{}};
         for (std::size_t const segment : {0U, 200U}) {
-          all.segment(segment);
+          sum_bins.segment(segment);
           vector result(numbers);
-          all(sums, result);
-          if (!same(result, expected) || sums != before) {
+          sum_bins(sums, result);
+          if (!are_equal(result, expected) || sums != original_sums) {
             return std::string(topology.name) + ", segments of " + std::to_string(segment);
           }
         }
@@ -110,12 +110,12 @@ BOOST_AUTO_TEST_CASE(sums_of_groups_can_be_added) {
   support::agree<tutti::loopback>(4, [&](auto& world) -> std::string {
     tutti::reduce_scatter share{world, tutti::ring{}, tutti::reproducible_sum<float, binned_sum>{}};
     std::size_t const first = tutti::block_begin(numbers, 4, world.rank());
-    std::vector<binned_sum> some(tutti::block_size(numbers, 4, world.rank()));
-    std::vector<binned_sum> rest(some.size());
-    share(contribution(world.rank()), some);
-    share(contribution(world.rank() + 4), rest);
-    for (std::size_t i = 0; i != some.size(); ++i) {
-      if (tutti::detail::to_float(tutti::combine(some[i], rest[i])) != expected[first + i]) {
+    std::vector<binned_sum> first_sums(tutti::block_size(numbers, 4, world.rank()));
+    std::vector<binned_sum> second_sums(first_sums.size());
+    share(contribution(world.rank()), first_sums);
+    share(contribution(world.rank() + 4), second_sums);
+    for (std::size_t i = 0; i != first_sums.size(); ++i) {
+      if (tutti::detail::to_float(tutti::combine(first_sums[i], second_sums[i])) != expected[first + i]) {
         return "other bits";
       }
     }
@@ -127,22 +127,22 @@ BOOST_AUTO_TEST_CASE(sums_of_groups_can_be_added) {
 BOOST_AUTO_TEST_CASE(accumulators_are_made_of_long_vectors) {
   constexpr std::size_t length = 3000;
   constexpr rank_type n = 3;
-  auto const drawn = [](rank_type c) {
+  auto const draw = [](rank_type c) {
     std::mt19937 random(c);
-    vector all(length);
-    for (float& x : all) {
+    vector values(length);
+    for (float& x : values) {
       x = std::ldexp(static_cast<float>(random() % 4096), -static_cast<int>(random() % 40));
     }
-    return all;
+    return values;
   };
   support::agree<tutti::loopback>(n, [&](auto& world) {
     return laws::all_topologies::first_complaint([&](auto topology) -> std::string {
       tutti::allreduce sum{world, topology, tutti::reproducible_sum<float, binned_sum>{}};
       std::vector<binned_sum> result(length);
-      sum(drawn(world.rank()), result);
+      sum(draw(world.rank()), result);
       std::vector<binned_sum> expected(length);
       for (rank_type c = 0; c != n; ++c) {
-        tutti::detail::deposit(drawn(c), expected);
+        tutti::detail::deposit(draw(c), expected);
       }
       for (std::size_t i = 0; i != length; ++i) {
         if (tutti::detail::to_float(result[i]) != tutti::detail::to_float(expected[i])) {
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(accumulators_are_made_of_long_vectors) {
 }
 
 /// A reduction whose accumulators hold three contributions.
-struct of_three : tutti::reproducible_sum<float> {
+struct sum_of_three : tutti::reproducible_sum<float> {
   static constexpr std::uint32_t most_contributions = 3;
 };
 
@@ -165,12 +165,12 @@ BOOST_AUTO_TEST_CASE(more_ranks_than_an_accumulator_holds_are_refused) {
   for (rank_type const n : {3U, 4U}) {
     support::agree<tutti::loopback>(n, [&](auto& world) -> std::string {
       try {
-        tutti::allreduce sum{world, tutti::ring{}, of_three{}};
+        tutti::allreduce sum{world, tutti::ring{}, sum_of_three{}};
         return n == 3 ? "" : "accepted";
-      } catch (tutti::precondition_error const& refused) {
-        std::string const what = refused.what();
-        bool const says = what.find("at most 3") != std::string::npos && what.find("4 ranks") != std::string::npos;
-        return n == 4 && says ? "" : what;
+      } catch (tutti::precondition_error const& e) {
+        std::string const text = e.what();
+        bool const says = text.find("at most 3") != std::string::npos && text.find("4 ranks") != std::string::npos;
+        return n == 4 && says ? "" : text;
       }
     });
   }

@@ -11,7 +11,7 @@ namespace {
 using tutti::memory;
 using tutti::detail::memories;
 
-constexpr std::array all{memory::input, memory::work, memory::output};
+constexpr std::array kinds{memory::input, memory::work, memory::output};
 
 std::array<std::byte, 100> a{};
 std::array<std::byte, 100> b{};
@@ -36,11 +36,11 @@ BOOST_AUTO_TEST_CASE(a_block_alone_lies_at_its_origin) {
 
 BOOST_AUTO_TEST_CASE(memories_are_the_same_where_their_bytes_are) {
   memories const three{.input = a.data(), .work = b.data(), .output = c.data()};
-  memories const one{.input = a.data(), .work = a.data(), .output = a.data()};
-  for (memory const x : all) {
-    for (memory const y : all) {
+  memories const single{.input = a.data(), .work = a.data(), .output = a.data()};
+  for (memory const x : kinds) {
+    for (memory const y : kinds) {
       BOOST_TEST(three.are_same(x, y) == (x == y));
-      BOOST_TEST(one.are_same(x, y));
+      BOOST_TEST(single.are_same(x, y));
     }
   }
 }

@@ -7,7 +7,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(ranks_number_their_operations_alike, Transport, su
   laws::check_numbering<Transport>(std::same_as<Transport, tutti::loopback> ? 40 : 20);
 }
 
-using between_hosts = std::conditional_t<support::watched, support::no_transport, support::only_hosts>;
+using between_hosts = std::conditional_t<support::is_watched, support::no_transport, support::only_hosts>;
 BOOST_AUTO_TEST_CASE_TEMPLATE(hosts_number_their_operations_alike, Transport, between_hosts) {
   laws::check_numbering<Transport>(10);
 }

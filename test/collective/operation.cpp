@@ -32,28 +32,29 @@ constexpr tutti::call some_call = tutti::make_call(tutti::operation_kind::allred
 /// A rank whose allreduce of one number the test advances.
 struct rank {
   rank(rank_type me, rank_type n, models::puppet_stage& stage)
-      : world(models::echo_rendezvous(me, n), stage), run(world.it, tutti::doubling{}, how) {}
+      : world(models::echo_rendezvous(me, n), stage), run(world.communicator, tutti::doubling{}, run_payload) {}
 
   void start(int x) {
     value = x;
     auto* const data = reinterpret_cast<std::byte*>(&value);
     run.call_record() = some_call;
-    run.start({}, {}, how, {.input = data, .work = data, .output = data}, 1);
+    run.start({}, {}, run_payload, {.input = data, .work = data, .output = data}, 1);
   }
   bool advance() { return run.advance(); }
   /// The state of the last operation in the flight recorder.
   recorder::state last() {
     recorder::state state{};
-    world.it.recent().for_each([&](recorder::entry const& e) { state = e.current_state; });
+    world.communicator.recent().for_each([&](recorder::entry const& e) { state = e.current_state; });
     return state;
   }
 
   /// Drops the rendezvous once the communicator is made.
-  struct made {
-    made(models::echo_rendezvous meet, models::puppet_stage& stage) : it(meet, {.role = {}, .transport = {&stage}}) {}
-    world_type it;
+  struct world_holder {
+    world_holder(models::echo_rendezvous meet, models::puppet_stage& stage)
+        : communicator(meet, {.role = {}, .transport = {&stage}}) {}
+    world_type communicator;
   } world;
-  payload how{tutti::reduce_with<int>(careful_sum{}, tutti::commutative)};
+  payload run_payload{tutti::reduce_with<int>(careful_sum{}, tutti::commutative)};
   operation run;
   int value = 0;
 };
@@ -61,11 +62,11 @@ struct rank {
 /// Advances all until each has ended; false if they do not end.
 bool all_end(std::initializer_list<rank*> ranks) {
   for (int i = 0; i < 10000; ++i) {
-    bool all = true;
+    bool have_all_ended = true;
     for (rank* const r : ranks) {
-      all = r->advance() && all;
+      have_all_ended = r->advance() && have_all_ended;
     }
-    if (all) {
+    if (have_all_ended) {
       return true;
     }
   }
@@ -74,20 +75,20 @@ bool all_end(std::initializer_list<rank*> ranks) {
 
 BOOST_AUTO_TEST_CASE(it_ends_when_all_have_done_their_part_and_can_be_run_again) {
   models::puppet_stage stage(2, 1);
-  rank zero(0, 2, stage);
-  rank one(1, 2, stage);
+  rank rank_0(0, 2, stage);
+  rank rank_1(1, 2, stage);
   for (int k = 1; k <= 50; ++k) {
-    zero.start(k);
+    rank_0.start(k);
     for (int i = 0; i < 100; ++i) {
-      BOOST_TEST(!zero.advance());  // rank 1 has not begun
+      BOOST_TEST(!rank_0.advance());  // rank 1 has not begun
     }
-    BOOST_TEST((zero.last() == recorder::state::started));
-    one.start(1000 * k);
-    BOOST_REQUIRE(all_end({&zero, &one}));
-    BOOST_TEST(zero.value == 1001 * k);
-    BOOST_TEST(one.value == 1001 * k);
-    BOOST_TEST((zero.last() == recorder::state::completed));
-    zero.run.throw_failure();  // throws nothing
+    BOOST_TEST((rank_0.last() == recorder::state::started));
+    rank_1.start(1000 * k);
+    BOOST_REQUIRE(all_end({&rank_0, &rank_1}));
+    BOOST_TEST(rank_0.value == 1001 * k);
+    BOOST_TEST(rank_1.value == 1001 * k);
+    BOOST_TEST((rank_0.last() == recorder::state::completed));
+    rank_0.run.throw_failure();  // throws nothing
   }
 }
 
@@ -104,30 +105,31 @@ BOOST_AUTO_TEST_CASE(a_topology_that_refuses_is_asked_again) {
   models::puppet_stage stage(1, 1);
   models::echo_rendezvous meet(0, 1);
   world_type world(meet, {.role = {}, .transport = {&stage}});
-  payload const how{tutti::reduce_with<int>(careful_sum{}, tutti::commutative)};
-  tutti::detail::operation<world_type, hesitant, tutti::op::allreduce, payload> run(world, hesitant{}, how);
+  payload const run_payload{tutti::reduce_with<int>(careful_sum{}, tutti::commutative)};
+  tutti::detail::operation<world_type, hesitant, tutti::op::allreduce, payload> run(world, hesitant{}, run_payload);
   int value = 1;
   auto* const data = reinterpret_cast<std::byte*>(&value);
   hesitant::refuses = true;
   for (int i = 0; i < 2; ++i) {
-    BOOST_CHECK_THROW(run.start({}, {}, how, {.input = data, .work = data, .output = data}, 1), std::domain_error);
+    BOOST_CHECK_THROW(run.start({}, {}, run_payload, {.input = data, .work = data, .output = data}, 1),
+                      std::domain_error);
   }
   hesitant::refuses = false;
 }
 
 BOOST_AUTO_TEST_CASE(what_a_reduction_throws_is_the_end_here_and_an_error_elsewhere) {
   models::puppet_stage stage(3, 1);
-  rank zero(0, 3, stage);
-  rank one(1, 3, stage);
-  rank two(2, 3, stage);
-  zero.start(1);
-  one.start(-1);
-  two.start(1);
-  BOOST_REQUIRE(all_end({&zero, &one, &two}));
+  rank rank_0(0, 3, stage);
+  rank rank_1(1, 3, stage);
+  rank rank_2(2, 3, stage);
+  rank_0.start(1);
+  rank_1.start(-1);
+  rank_2.start(1);
+  BOOST_REQUIRE(all_end({&rank_0, &rank_1, &rank_2}));
   BOOST_TEST((stage.first_fault.kind == tutti::failure::cancelled));
 
-  int thrown = 0;
-  for (rank* const r : {&zero, &one, &two}) {
+  int throw_count = 0;
+  for (rank* const r : {&rank_0, &rank_1, &rank_2}) {
     BOOST_TEST((r->last() == recorder::state::failed));
     try {
       r->run.throw_failure();
@@ -136,22 +138,22 @@ BOOST_AUTO_TEST_CASE(what_a_reduction_throws_is_the_end_here_and_an_error_elsewh
       BOOST_TEST((e.kind() == tutti::failure::cancelled));
       BOOST_TEST(e.at_fault().front() == stage.first_fault.culprit);
     } catch (std::domain_error const&) {
-      ++thrown;
-      BOOST_TEST(r->world.it.rank() == stage.first_fault.culprit);
+      ++throw_count;
+      BOOST_TEST(r->world.communicator.rank() == stage.first_fault.culprit);
     }
   }
-  BOOST_TEST(thrown == 1);  // nothing is combined after the exception
+  BOOST_TEST(throw_count == 1);  // nothing is combined after the exception
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_that_gives_up_is_named) {
   models::puppet_stage stage(3, 1);  // rank 2 never begins, so no rank can complete
-  rank zero(0, 3, stage);
-  rank one(1, 3, stage);
-  zero.start(1);
-  one.start(1);
-  one.run.cancel();
-  BOOST_REQUIRE(all_end({&zero, &one}));
-  for (rank* const r : {&zero, &one}) {
+  rank rank_0(0, 3, stage);
+  rank rank_1(1, 3, stage);
+  rank_0.start(1);
+  rank_1.start(1);
+  rank_1.run.cancel();
+  BOOST_REQUIRE(all_end({&rank_0, &rank_1}));
+  for (rank* const r : {&rank_0, &rank_1}) {
     BOOST_CHECK_EXCEPTION(r->run.throw_failure(), tutti::error, [](tutti::error const& e) {
       return e.kind() == tutti::failure::cancelled && e.at_fault() == std::vector<rank_type>{1};
     });

@@ -12,13 +12,13 @@ BOOST_AUTO_TEST_CASE(copies_are_whole) {
   constexpr std::size_t kib = 1024;
   for (std::size_t const bytes :
        {std::size_t{0}, std::size_t{1}, 256 * kib - 1, 256 * kib, 256 * kib + 1, 512 * kib, 1024 * kib + 3}) {
-    std::vector<std::byte> from(bytes);
+    std::vector<std::byte> source(bytes);
     for (std::size_t i = 0; i < bytes; ++i) {
-      from[i] = static_cast<std::byte>(1 + i % 251);
+      source[i] = static_cast<std::byte>(1 + i % 251);
     }
-    std::vector<std::byte> to(bytes + 1);
-    tutti::detail::payload(tutti::detail::moving{1}, 1).copy(from.data(), to.data(), bytes);
-    BOOST_TEST(std::equal(from.begin(), from.end(), to.begin()));
-    BOOST_TEST((to.back() == std::byte{}));
+    std::vector<std::byte> destination(bytes + 1);
+    tutti::detail::payload(tutti::detail::moving{1}, 1).copy(source.data(), destination.data(), bytes);
+    BOOST_TEST(std::equal(source.begin(), source.end(), destination.begin()));
+    BOOST_TEST((destination.back() == std::byte{}));
   }
 }

@@ -73,9 +73,9 @@ BOOST_AUTO_TEST_CASE(requests_outlive_their_operator_and_can_be_moved) {
       tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
       pending.push_back(sum.start(v));
     }
-    tutti::request moved = std::move(pending.front());
+    tutti::request request = std::move(pending.front());
     pending.clear();
-    moved.wait();
+    request.wait();
     return v.front() == 3 ? "" : "wrong";
   });
 }
@@ -93,9 +93,9 @@ BOOST_AUTO_TEST_CASE(a_progress_thread_moves_operations_on) {
           pending = sum.start(v);
         }
         // The owner makes no call: only the progress thread can complete the operation.
-        for (bool ended = false; !ended;) {
+        for (bool has_ended = false; !has_ended;) {
           auto const turn = background.pause();
-          ended = pending.has_ended();
+          has_ended = pending.has_ended();
         }
       }
       pending.wait();
@@ -112,33 +112,33 @@ BOOST_AUTO_TEST_CASE(messages_between_two_ranks_keep_their_order) {
     tutti::send give{world};
     tutti::recv take{world};
     tutti::rank_type const next = (world.rank() + 1) % 3;
-    tutti::rank_type const before = (world.rank() + 2) % 3;
-    std::vector<std::vector<int>> in;
-    std::vector<std::vector<int>> out;
+    tutti::rank_type const previous = (world.rank() + 2) % 3;
+    std::vector<std::vector<int>> received_messages;
+    std::vector<std::vector<int>> sent_messages;
     std::vector<tutti::request> pending;
     for (std::size_t k = 0; k < 20; ++k) {
-      out.emplace_back(k * 3000, static_cast<int>(k));
-      in.emplace_back(k * 3000, -1);
+      sent_messages.emplace_back(k * 3000, static_cast<int>(k));
+      received_messages.emplace_back(k * 3000, -1);
     }
     for (std::size_t k = 0; k < 20; ++k) {
-      pending.push_back(give.start(out[k], next));
-      pending.push_back(take.start(in[k], before));
+      pending.push_back(give.start(sent_messages[k], next));
+      pending.push_back(take.start(received_messages[k], previous));
     }
     for (auto& p : pending) {
       p.wait();
     }
-    return in == out ? "" : "messages are mixed up";
+    return received_messages == sent_messages ? "" : "messages are mixed up";
   });
 }
 
 BOOST_AUTO_TEST_CASE(a_barrier_lets_no_rank_through_early) {
-  std::atomic<int> inside{0};
+  std::atomic<int> arrivals{0};
   support::agree<tutti::loopback>(5, [&](auto& world) -> std::string {
     tutti::barrier meet{world, tutti::doubling{}};
     for (int k = 1; k <= 100; ++k) {
-      inside.fetch_add(1);
+      arrivals.fetch_add(1);
       meet();
-      if (inside.load() < 5 * k) {
+      if (arrivals.load() < 5 * k) {
         return "a rank was let through early";
       }
       meet();
@@ -174,28 +174,29 @@ BOOST_AUTO_TEST_CASE(a_trace_tells_what_happened) {
 // however many there are, and all still give the right sums.
 BOOST_AUTO_TEST_CASE(no_more_are_asked_than_can_move) {
   support::agree<tutti::loopback>(2, [](auto& world) -> std::string {
-    std::size_t const many = 500;
+    std::size_t const count = 500;
     tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
-    tutti::allreduce cut{world, tutti::ring{}, tutti::sum<float>{}};
-    cut.segment(4 * sizeof(float));
+    tutti::allreduce segmented_sum{world, tutti::ring{}, tutti::sum<float>{}};
+    segmented_sum.segment(4 * sizeof(float));
     tutti::send give{world};
     tutti::recv take{world};
-    std::vector<std::vector<float>> vectors(many, std::vector<float>(20, 1.0F));
+    std::vector<std::vector<float>> vectors(count, std::vector<float>(20, 1.0F));
     std::vector<tutti::request> pending;
     float word = 0;
     float answer = 0;
-    std::size_t most = 0;
+    std::size_t highest_count = 0;
     if (world.rank() == 1) {
       take(word, 0);  // rank 0 has started all
     }
     for (auto& v : vectors) {
-      pending.push_back(pending.size() % 5 == 4 ? cut.start(v) : sum.start(v));
-      std::size_t const asked = tutti::detail::access::state(world).operations.advance();
-      most = world.rank() == 0 ? std::max(most, asked) : most;  // at rank 1, the end of one lets the next be polled
+      pending.push_back(pending.size() % 5 == 4 ? segmented_sum.start(v) : sum.start(v));
+      std::size_t const poll_count = tutti::detail::access::state(world).operations.advance();
+      highest_count = world.rank() == 0 ? std::max(highest_count, poll_count)
+                                        : highest_count;  // at rank 1, the end of one lets the next be polled
     }
     if (world.rank() == 0) {
       pending.push_back(take.start(answer, 1));
-      most = std::max(most, tutti::detail::access::state(world).operations.advance());
+      highest_count = std::max(highest_count, tutti::detail::access::state(world).operations.advance());
       give(word, 1);
     } else {
       give(word, 0);
@@ -209,9 +210,9 @@ BOOST_AUTO_TEST_CASE(no_more_are_asked_than_can_move) {
         return "a sum is wrong";
       }
     }
-    return most <= tutti::lane_count && tutti::detail::access::state(world).operations.empty()
+    return highest_count <= tutti::lane_count && tutti::detail::access::state(world).operations.empty()
                ? ""
-               : "asked " + std::to_string(most);
+               : "asked " + std::to_string(highest_count);
   });
 }
 
@@ -225,19 +226,19 @@ BOOST_AUTO_TEST_CASE(all_that_is_pending_ends_with_a_fault) {
     std::vector<std::vector<float>> vectors(100, v);
     std::vector<tutti::request> pending;
     try {
-      for (auto& one : vectors) {
-        pending.push_back(sum.start(one));
+      for (auto& vector : vectors) {
+        pending.push_back(sum.start(vector));
       }
       pending.front().wait();
       return false;
     } catch (tutti::error const&) {
     }
     world.poll();
-    bool all = true;
-    for (auto& one : pending) {
-      all = all && (!one.valid() || one.has_ended());
+    bool have_all_ended = true;
+    for (auto& request : pending) {
+      have_all_ended = have_all_ended && (!request.valid() || request.has_ended());
     }
-    return all && tutti::detail::access::state(world).operations.empty();
+    return have_all_ended && tutti::detail::access::state(world).operations.empty();
   });
   BOOST_TEST((results[0] && results[0].value()));
 }

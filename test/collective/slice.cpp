@@ -11,9 +11,9 @@ namespace {
 using tutti::detail::slice;
 
 /// Counts the blocks of these slices that hold each element of a vector.
-std::vector<int> covered(std::size_t count, std::vector<slice> const& all) {
+std::vector<int> count_hits(std::size_t count, std::vector<slice> const& slices) {
   std::vector<int> hits(count);
-  for (slice const& s : all) {
+  for (slice const& s : slices) {
     for (std::uint32_t b = 0; b < s.blocks(); ++b) {
       for (std::size_t i = 0; i < s.size(b); ++i) {
         ++hits.at(s.begin(b) + i);
@@ -29,15 +29,15 @@ BOOST_AUTO_TEST_CASE(the_blocks_of_all_segments_are_the_vector) {
   for (std::size_t const count : {0U, 1U, 5U, 64U, 97U}) {
     for (std::uint32_t const blocks : {1U, 2U, 3U, 8U}) {
       for (std::uint32_t const segments : {1U, 2U, 5U}) {
-        std::vector<slice> of_vector;
-        std::vector<slice> of_blocks;
+        std::vector<slice> vector_slices;
+        std::vector<slice> block_slices;
         for (std::uint32_t k = 0; k < segments; ++k) {
-          of_vector.push_back(
+          vector_slices.push_back(
               slice::of_vector(tutti::block_begin(count, segments, k), tutti::block_size(count, segments, k), blocks));
-          of_blocks.push_back(slice::of_blocks(count, blocks, k, segments));
+          block_slices.push_back(slice::of_blocks(count, blocks, k, segments));
         }
-        BOOST_TEST((covered(count, of_vector) == std::vector<int>(count, 1)));
-        BOOST_TEST((covered(count, of_blocks) == std::vector<int>(count, 1)));
+        BOOST_TEST((count_hits(count, vector_slices) == std::vector<int>(count, 1)));
+        BOOST_TEST((count_hits(count, block_slices) == std::vector<int>(count, 1)));
       }
     }
   }
@@ -48,21 +48,21 @@ BOOST_AUTO_TEST_CASE(runs_are_the_blocks_of_a_range_in_order_and_as_long_as_they
     for (auto const& s : {slice::of_vector(10, 23, blocks), slice::of_blocks(23, blocks, 1, 3)}) {
       for (std::uint32_t first = 0; first < blocks; ++first) {
         for (std::uint32_t count = 1; count <= blocks; ++count) {
-          std::size_t all = 0;
-          for (std::uint32_t done = 0; done < count;) {
-            auto const run = s.interval_at({first, count}, done);
+          std::size_t total = 0;
+          for (std::uint32_t offset = 0; offset < count;) {
+            auto const run = s.interval_at({first, count}, offset);
             BOOST_REQUIRE(run.blocks >= 1);
-            BOOST_TEST(run.begin == s.begin((first + done) % blocks));
+            BOOST_TEST(run.begin == s.begin((first + offset) % blocks));
             std::size_t elements = 0;
             for (std::uint32_t k = 0; k < run.blocks; ++k) {
-              BOOST_TEST(s.begin((first + done + k) % blocks) == run.begin + elements);
-              elements += s.size((first + done + k) % blocks);
+              BOOST_TEST(s.begin((first + offset + k) % blocks) == run.begin + elements);
+              elements += s.size((first + offset + k) % blocks);
             }
             BOOST_TEST(run.count == elements);
-            all += elements;
-            done += run.blocks;
+            total += elements;
+            offset += run.blocks;
           }
-          BOOST_TEST(s.elements_in({first, count}) == all);
+          BOOST_TEST(s.elements_in({first, count}) == total);
         }
       }
     }

@@ -15,11 +15,11 @@ BOOST_TEST_DECORATOR(*precondition(laws::system_calls_are_seen))
 BOOST_AUTO_TEST_CASE_TEMPLATE(ranks_that_do_not_wait_make_no_system_call, Transport, memories) {
   for (std::size_t const bytes : {4UL, 1024UL, 16384UL}) {
     auto const complaint = laws::in_one_thread<Transport>(
-        [&](auto& zero, auto& one) { return laws::no_call_without_waiting(zero, one, bytes); });
+        [&](auto& first, auto& second) { return laws::no_call_without_waiting(first, second, bytes); });
     BOOST_TEST(complaint == "");
   }
   auto const complaint = laws::in_one_thread<Transport>(
-      [](auto& zero, auto& one) { return laws::calls_are_seen_without_waiting(zero, one); });
+      [](auto& first, auto& second) { return laws::calls_are_seen_without_waiting(first, second); });
   BOOST_TEST(complaint == "");
 }
 

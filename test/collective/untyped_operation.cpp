@@ -30,9 +30,9 @@ constexpr tutti::detail::transport_calls quiet_calls{.name = "quiet",
                                                      .now = [](void const*) { return tutti::steady_now(); },
                                                      .fault = [](void* p) { return static_cast<quiet*>(p)->fault; },
                                                      .revoke =
-                                                         [](void* p, tutti::fault const& why) {
+                                                         [](void* p, tutti::fault const& new_fault) {
                                                            auto& self = *static_cast<quiet*>(p);
-                                                           self.fault = self.fault ? self.fault : why;
+                                                           self.fault = self.fault ? self.fault : new_fault;
                                                          },
                                                      .quiesce = [](void*) {},
                                                      .poll = [](void*) {}};
@@ -45,16 +45,16 @@ struct quiet_rank {
   ~quiet_rank() { tutti::detail::progress_list::leave(state); }
 
   /// The operations retired since the last call, once for each time.
-  std::vector<untyped_operation*> retired() {
-    std::vector<untyped_operation*> all;
-    while (all.size() != 10) {  // one retired twice would come forever
-      untyped_operation* const one = pool.take();
-      if (one == nullptr) {
+  std::vector<untyped_operation*> take_retired() {
+    std::vector<untyped_operation*> operations;
+    while (operations.size() != 10) {  // one retired twice would come forever
+      untyped_operation* const current = pool.take();
+      if (current == nullptr) {
         break;
       }
-      all.push_back(one);
+      operations.push_back(current);
     }
-    return all;
+    return operations;
   }
 
   quiet transport;
@@ -67,11 +67,11 @@ struct quiet_rank {
 /// A started operation whose `advance` calls a function of the test.
 struct operation : untyped_operation {
   explicit operation(
-      quiet_rank& in, std::function<bool()> f = [] { return false; })
-      : untyped_operation(in.state, table, &in.pool), turn(std::move(f)) {
+      quiet_rank& rank, std::function<bool()> f = [] { return false; })
+      : untyped_operation(rank.state, table, &rank.pool), turn(std::move(f)) {
     queue_ = tutti::detail::operation_list::collective;
-    static_cast<void>(in.pool.adopt(this));
-    in.state.operations.push_back(*this);
+    static_cast<void>(rank.pool.adopt(this));
+    rank.state.operations.push_back(*this);
   }
   bool take_turn() {
     ++turns;
@@ -85,7 +85,7 @@ struct operation : untyped_operation {
   int turns = 0;
 };
 untyped_operation::functions const operation::table{
-    .advance = [](untyped_operation& one) { return static_cast<operation&>(one).take_turn(); },
+    .advance = [](untyped_operation& o) { return static_cast<operation&>(o).take_turn(); },
     .advance_segments = nullptr,
     .progress = nullptr,
     .detect_mismatch = nullptr,
@@ -95,64 +95,64 @@ untyped_operation::functions const operation::table{
     .current_flow = nullptr,
     .step_number = [](untyped_operation const&) noexcept { return std::uint32_t{0}; }};
 
-using several = std::vector<untyped_operation*>;
+using operation_pointers = std::vector<untyped_operation*>;
 
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(an_operation_that_ends_while_its_list_has_it_is_retired_when_that_drops_it) {
-  quiet_rank here;
-  operation one(here);
+  quiet_rank rank;
+  operation only_operation(rank);
   {
-    operation_use const last(one);
-    one.end();
+    operation_use const last(only_operation);
+    only_operation.end();
   }
-  BOOST_TEST(here.retired().empty());
-  here.state.operations.advance(true);
-  BOOST_TEST((here.retired() == several{&one}));
-  BOOST_TEST(here.state.operations.empty());
+  BOOST_TEST(rank.take_retired().empty());
+  rank.state.operations.advance(true);
+  BOOST_TEST((rank.take_retired() == operation_pointers{&only_operation}));
+  BOOST_TEST(rank.state.operations.empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_turn_may_end_the_operation_whose_turn_comes_next) {
-  quiet_rank here;
-  request of_second;
-  operation first(here, [&] {
-    of_second = request();
+  quiet_rank rank;
+  request second_request;
+  operation first(rank, [&] {
+    second_request = request();
     return false;
   });
-  operation second(here);
-  operation third(here);
-  of_second = tutti::detail::access::make_request<request>(tutti::detail::operation_handle(second));
-  here.state.operations.advance(true);
-  BOOST_TEST((here.retired() == several{&second}));
+  operation second(rank);
+  operation third(rank);
+  second_request = tutti::detail::access::make_request<request>(tutti::detail::operation_handle(second));
+  rank.state.operations.advance(true);
+  BOOST_TEST((rank.take_retired() == operation_pointers{&second}));
   BOOST_TEST(second.turns == 1);  // asked once more for completion before it is given up
   BOOST_TEST(third.turns == 1);
-  BOOST_TEST(here.state.operations.size() == 2U);
+  BOOST_TEST(rank.state.operations.size() == 2U);
 }
 
 BOOST_AUTO_TEST_CASE(operations_that_end_in_a_turn_within_a_turn_are_retired_once) {
-  quiet_rank here;
+  quiet_rank rank;
   bool outer = true;
-  operation first(here, [&] {
+  operation first(rank, [&] {
     if (std::exchange(outer, false)) {
-      here.state.operations.advance(true);
+      rank.state.operations.advance(true);
     }
     return true;
   });
-  operation second(here, [] { return true; });
-  operation third(here);
-  here.state.operations.advance(true);
-  BOOST_TEST((here.retired() == several{&first, &second}));  // the last retired comes first
+  operation second(rank, [] { return true; });
+  operation third(rank);
+  rank.state.operations.advance(true);
+  BOOST_TEST((rank.take_retired() == operation_pointers{&first, &second}));  // the last retired comes first
   BOOST_TEST(first.turns == 2);
   BOOST_TEST(second.turns == 1);
-  BOOST_TEST(here.state.operations.size() == 1U);
+  BOOST_TEST(rank.state.operations.size() == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(an_operation_of_a_stream_is_retired_by_the_stream) {
-  quiet_rank here;
-  operation one(here, [] { return true; });
-  operation_use::begin(one);
-  here.state.operations.advance(true);
-  BOOST_TEST(here.retired().empty());
-  operation_use::end(one);
-  BOOST_TEST((here.retired() == several{&one}));
+  quiet_rank rank;
+  operation only_operation(rank, [] { return true; });
+  operation_use::begin(only_operation);
+  rank.state.operations.advance(true);
+  BOOST_TEST(rank.take_retired().empty());
+  operation_use::end(only_operation);
+  BOOST_TEST((rank.take_retired() == operation_pointers{&only_operation}));
 }

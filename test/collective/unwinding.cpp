@@ -37,9 +37,10 @@ BOOST_AUTO_TEST_CASE(a_functor_with_state_of_its_own_is_a_reduction) {
 
 BOOST_AUTO_TEST_CASE(a_reduction_that_throws_gives_the_operation_up_everywhere) {
   auto const results = tutti::spawn<tutti::loopback>(3, [](auto& world) {
-    bool const bad = world.rank() == 1;
+    bool const throws = world.rank() == 1;
     auto const add = tutti::reduce_with<int>(
-        [bad](int a, int b) { return bad ? throw std::domain_error("I cannot add") : a + b; }, 0, tutti::commutative);
+        [throws](int a, int b) { return throws ? throw std::domain_error("I cannot add") : a + b; }, 0,
+        tutti::commutative);
     tutti::allreduce sum{world, tutti::ring{}, add};
     std::vector<int> v(10000, 1);
     sum(v);
@@ -53,27 +54,28 @@ BOOST_AUTO_TEST_CASE(a_reduction_that_throws_gives_the_operation_up_everywhere) 
 
 /// An error on one rank is that rank's fault on all ranks, and the others get the reason.
 BOOST_AUTO_TEST_CASE(an_error_of_a_ranks_own_names_that_rank) {
-  for (bool const memory : {false, true}) {
-    auto const results = tutti::spawn<tutti::loopback>(3, [memory](auto& world) {
-      bool const bad = world.rank() == 1;
+  for (bool const lacks_memory : {false, true}) {
+    auto const results = tutti::spawn<tutti::loopback>(3, [lacks_memory](auto& world) {
+      bool const throws = world.rank() == 1;
       auto const add = tutti::reduce_with<int>(
           [=](int a, int b) -> int {
-            if (bad && memory) {
+            if (throws && lacks_memory) {
               throw std::bad_alloc();
             }
-            return bad ? throw tutti::error(tutti::failure::cancelled, "the disk is full") : a + b;
+            return throws ? throw tutti::error(tutti::failure::cancelled, "the disk is full") : a + b;
           },
           0, tutti::commutative);
       std::vector<int> v(10000, 1);
       tutti::allreduce{world, tutti::ring{}, add}(v);
     });
     for (tutti::rank_type r = 0; r < 3; ++r) {
-      auto const& why = results[r].failure();
-      if (r != 1 || !memory) {  // the rank itself still gets std::bad_alloc
-        BOOST_TEST(why.at_fault == std::vector<tutti::rank_type>{1}, why.text);
+      auto const& failure = results[r].failure();
+      if (r != 1 || !lacks_memory) {  // the rank itself still gets std::bad_alloc
+        BOOST_TEST(failure.at_fault == std::vector<tutti::rank_type>{1}, failure.text);
       }
-      BOOST_TEST((!memory || r == 1 || why.text.find("Cannot allocate memory; free some") != std::string::npos),
-                 why.text);
+      BOOST_TEST(
+          (!lacks_memory || r == 1 || failure.text.find("Cannot allocate memory; free some") != std::string::npos),
+          failure.text);
     }
   }
 }
@@ -128,9 +130,9 @@ BOOST_AUTO_TEST_CASE(a_loop_that_goes_away_gives_up_what_it_awaited) {
     }
     asio::io_context io;
     tutti::on_asio loop{world, io};
-    auto owned = std::make_unique<std::vector<int>>(10000, 1);
-    auto& v = *owned;
-    sum.async(v, [kept = std::move(owned)](std::exception_ptr) {});
+    auto buffer = std::make_unique<std::vector<int>>(10000, 1);
+    auto& v = *buffer;
+    sum.async(v, [owner = std::move(buffer)](std::exception_ptr) {});
     io.poll_one();
   });
   BOOST_TEST((results[1].failure().kind == tutti::failure::cancelled), results[1].failure().text);
@@ -142,18 +144,19 @@ BOOST_AUTO_TEST_CASE(a_signal_cancels_only_what_it_was_bound_to) {
     tutti::on_asio loop{world, io};
     tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
     std::vector<int> v(1000, 1);
-    int completed = 0;
+    int success_count = 0;
     for (int k = 0; k < 10; ++k) {
       asio::cancellation_signal old;
-      sum.async(v, asio::bind_cancellation_slot(old.slot(), [&](std::exception_ptr why) { completed += why ? 0 : 1; }));
+      sum.async(v, asio::bind_cancellation_slot(old.slot(),
+                                                [&](std::exception_ptr failure) { success_count += failure ? 0 : 1; }));
       io.run();
       io.restart();
-      sum.async(v, [&](std::exception_ptr why) { completed += why ? 0 : 1; });
+      sum.async(v, [&](std::exception_ptr failure) { success_count += failure ? 0 : 1; });
       old.emit(asio::cancellation_type::all);  // its operation ended long ago
       io.run();
       io.restart();
     }
-    return completed == 20 ? "" : "only " + std::to_string(completed) + " of 20 completed";
+    return success_count == 20 ? "" : "only " + std::to_string(success_count) + " of 20 completed";
   });
 }
 

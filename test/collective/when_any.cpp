@@ -31,7 +31,7 @@ std::string serves_all(World& world) {
     return {};
   }
   std::size_t const peers = world.size() - 1;
-  tutti::when_any any{world};
+  tutti::when_any wait_any{world};
   std::vector<std::array<std::size_t, 2>> questions(peers);
   std::vector<tutti::request> pending;
   std::vector<std::size_t> count(peers);
@@ -39,8 +39,8 @@ std::string serves_all(World& world) {
     pending.push_back(take.start(questions[i], static_cast<tutti::rank_type>(i + 1)));
   }
   std::size_t next = 0;
-  for (std::size_t served = 0; served != peers * rounds; ++served) {
-    std::size_t const i = any(pending, next);
+  for (std::size_t count_served = 0; count_served != peers * rounds; ++count_served) {
+    std::size_t const i = wait_any(pending, next);
     next = i + 1;
     auto const peer = static_cast<tutti::rank_type>(i + 1);
     pending[i].wait();
@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(the_one_that_ends_is_named_and_the_search_begins_where_it_i
   support::agree<tutti::loopback>(2, [](auto& world) -> std::string {
     tutti::send give{world};
     tutti::recv take{world};
-    std::array<int, 3> in{};
+    std::array<int, 3> tokens{};
     int token = 7;
     if (world.rank() == 1) {
       take(std::span(&token, 1), 0);
@@ -77,38 +77,38 @@ BOOST_AUTO_TEST_CASE(the_one_that_ends_is_named_and_the_search_begins_where_it_i
       }
       return {};
     }
-    tutti::when_any any{world};
+    tutti::when_any wait_any{world};
     std::array<tutti::request, 4> pending;
     for (std::size_t i = 0; i != 3; ++i) {
-      pending[i] = take.start(std::span(&in[i], 1), 1);
+      pending[i] = take.start(std::span(&tokens[i], 1), 1);
     }
-    if (any(pending, 0, std::chrono::milliseconds(5)) != 4 || any(pending, 0, tutti::duration::zero()) != 4) {
+    if (wait_any(pending, 0, std::chrono::milliseconds(5)) != 4 || wait_any(pending, 0, tutti::duration::zero()) != 4) {
       return "something has ended before anything was sent";
     }
     pending[3] = give.start(std::span(&token, 1), 1);
-    if (any(pending, 3) != 3) {
+    if (wait_any(pending, 3) != 3) {
       return "nothing but the send can have ended";
     }
     pending[3].wait();
-    for (auto& one : pending) {
-      if (one.valid()) {
-        while (!one.has_ended()) {
+    for (auto& request : pending) {
+      if (request.valid()) {
+        while (!request.has_ended()) {
           world.poll();
         }
       }
     }
-    if (any(pending, 1) != 1 || any(pending, 2) != 2 || any(pending, 3) != 0) {
+    if (wait_any(pending, 1) != 1 || wait_any(pending, 2) != 2 || wait_any(pending, 3) != 0) {
       return "the search begins elsewhere";
     }
-    for (auto& one : pending) {
-      one.wait();
+    for (auto& request : pending) {
+      request.wait();
     }
     try {
-      (void)any(pending);
+      (void)wait_any(pending);
       return "it waits for nothing";
     } catch (tutti::precondition_error const&) {
     }
-    return in == std::array{0, 1, 2} ? "" : "messages are mixed up";
+    return tokens == std::array{0, 1, 2} ? "" : "messages are mixed up";
   });
 }
 
@@ -143,14 +143,14 @@ void one_leaves() {
     std::vector<communicator*> worlds;
     std::vector<tutti::recv<communicator>> takes;
     std::vector<tutti::request> pending;
-    std::array<int, 3> in{};
+    std::array<int, 3> tokens{};
     for (std::size_t i = 0; i != 3; ++i) {
       worlds.push_back(pairs[i].get());
       takes.emplace_back(*pairs[i]);
-      pending.push_back(takes[i].start(std::span(&in[i], 1), 1));
+      pending.push_back(takes[i].start(std::span(&tokens[i], 1), 1));
     }
-    tutti::when_any any{worlds};
-    if (any(pending) != 1) {
+    tutti::when_any wait_any{worlds};
+    if (wait_any(pending) != 1) {
       return "only the rank that left can have ended a request";
     }
     try {
@@ -165,16 +165,16 @@ void one_leaves() {
       tutti::send{*pairs[i]}(std::span(&token, 1), 1);
     }
     for (int k = 0; k != 20; ++k) {
-      std::size_t const i = any(pending);
+      std::size_t const i = wait_any(pending);
       pending[i].wait();
-      if (in[i] != 9) {
-        pending[i] = takes[i].start(std::span(&in[i], 1), 1);
+      if (tokens[i] != 9) {
+        pending[i] = takes[i].start(std::span(&tokens[i], 1), 1);
       }
     }
-    return in[0] == 9 && in[2] == 9 ? "" : "messages are missing";
+    return tokens[0] == 9 && tokens[2] == 9 ? "" : "messages are missing";
   });
-  for (auto const& one : results) {
-    BOOST_TEST((one ? one.value() : one.failure().text) == "");
+  for (auto const& result : results) {
+    BOOST_TEST((result ? result.value() : result.failure().text) == "");
   }
 }
 

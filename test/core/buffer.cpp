@@ -109,11 +109,11 @@ BOOST_AUTO_TEST_CASE(an_array_is_as_long_as_all_of_its_dimensions) {
   BOOST_TEST(tutti::elements(flat).size() == 3U);
 
   double const cube[2][3][4] = {};
-  auto const all = tutti::elements(cube);
-  static_assert(std::is_same_v<decltype(all), std::span<double const> const>);
-  BOOST_TEST(all.data() == &cube[0][0][0]);
-  BOOST_TEST(all.size() == 24U);
-  BOOST_TEST(&all[23] == &cube[1][2][3]);
+  auto const elements = tutti::elements(cube);
+  static_assert(std::is_same_v<decltype(elements), std::span<double const> const>);
+  BOOST_TEST(elements.data() == &cube[0][0][0]);
+  BOOST_TEST(elements.size() == 24U);
+  BOOST_TEST(&elements[23] == &cube[1][2][3]);
 }
 
 // Elements: types that may travel.

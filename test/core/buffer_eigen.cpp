@@ -23,10 +23,10 @@ using Eigen::Matrix4d;
 using Eigen::MatrixXd;
 using Eigen::OuterStride;
 using Eigen::VectorXd;
-using by_rows = Eigen::Matrix<double, Dynamic, Dynamic, Eigen::RowMajor>;
+using row_major_matrix = Eigen::Matrix<double, Dynamic, Dynamic, Eigen::RowMajor>;
 
 // Owners of numbers have no gaps, nor have maps without strides.
-static_assert(writes<MatrixXd, double> && writes<Matrix4d, double> && writes<by_rows&, double>);
+static_assert(writes<MatrixXd, double> && writes<Matrix4d, double> && writes<row_major_matrix&, double>);
 static_assert(writes<VectorXd, double> && writes<Eigen::RowVector3f, float> && writes<Eigen::ArrayXXi, int>);
 static_assert(reads<MatrixXd const, double> && reads<VectorXd const&, double>);
 static_assert(writes<Map<MatrixXd>, double> && reads<Map<MatrixXd const>, double>);
@@ -36,13 +36,13 @@ static_assert(writes<Eigen::VectorXcd, std::complex<double>>);
 static_assert(writes<decltype(std::declval<VectorXd&>().segment(1, 2)), double> &&
               writes<decltype(std::declval<VectorXd&>().tail<2>()), double>);
 static_assert(writes<decltype(std::declval<MatrixXd&>().col(1)), double> &&
-              writes<decltype(std::declval<by_rows&>().row(1)), double>);
+              writes<decltype(std::declval<row_major_matrix&>().row(1)), double>);
 static_assert(writes<decltype(std::declval<Matrix4d&>().col(1)), double> &&
               writes<decltype(std::declval<Matrix4d&>().leftCols<2>()), double>);
 
 // A type whose neighbours are apart does not compile.
 static_assert(!tutti::buffer<decltype(std::declval<MatrixXd&>().row(1))> &&
-              !tutti::buffer<decltype(std::declval<by_rows&>().col(1))>);
+              !tutti::buffer<decltype(std::declval<row_major_matrix&>().col(1))>);
 static_assert(!tutti::buffer<decltype(std::declval<Matrix4d&>().row(1))> &&
               !tutti::buffer<decltype(std::declval<Matrix4d&>().block<2, 2>(0, 0))>);
 static_assert(!tutti::buffer<decltype(std::declval<MatrixXd&>().diagonal())> &&
@@ -59,25 +59,25 @@ static_assert(tutti::lasting_mutable_buffer<MatrixXd&> && !tutti::lasting_mutabl
               !tutti::lasting_mutable_buffer<Matrix4d> && !tutti::lasting_mutable_buffer<Eigen::ArrayXXi>);
 
 /// A matrix whose elements are numbered in storage order.
-[[nodiscard]] MatrixXd counted(Eigen::Index n, Eigen::Index columns) {
-  MatrixXd all(n, columns);
-  for (Eigen::Index i = 0; i < all.size(); ++i) {
-    all.data()[i] = static_cast<double>(i);
+[[nodiscard]] MatrixXd numbered_matrix(Eigen::Index n, Eigen::Index columns) {
+  MatrixXd matrix(n, columns);
+  for (Eigen::Index i = 0; i < matrix.size(); ++i) {
+    matrix.data()[i] = static_cast<double>(i);
   }
-  return all;
+  return matrix;
 }
 
 /// Law: the elements are those of the matrix, column by column; a matrix with gaps is refused.
 template <class Matrix>
 [[nodiscard]] bool is_whole(Matrix&& matrix) {
-  auto const all = tutti::elements(matrix);
-  std::vector<double> wanted;
+  auto const elements = tutti::elements(matrix);
+  std::vector<double> expected;
   for (Eigen::Index j = 0; j < matrix.cols(); ++j) {
     for (Eigen::Index i = 0; i < matrix.rows(); ++i) {
-      wanted.push_back(matrix(i, j));
+      expected.push_back(matrix(i, j));
     }
   }
-  return std::vector<double>(all.begin(), all.end()) == wanted;
+  return std::vector<double>(elements.begin(), elements.end()) == expected;
 }
 
 template <class View>
@@ -91,7 +91,7 @@ template <class View>
 }
 
 BOOST_AUTO_TEST_CASE(without_gaps_it_is_right) {
-  MatrixXd a = counted(4, 6);
+  MatrixXd a = numbered_matrix(4, 6);
   BOOST_TEST(is_whole(a));
   BOOST_TEST(is_whole(std::as_const(a)));
   BOOST_TEST(is_whole(a.col(2)));
@@ -101,17 +101,17 @@ BOOST_AUTO_TEST_CASE(without_gaps_it_is_right) {
   BOOST_TEST(is_whole(a.block(0, 0, 2, 0)));  // nothing
   BOOST_TEST(is_whole(Map<MatrixXd>(a.data(), 3, 8)));
   BOOST_TEST(is_whole(Map<MatrixXd, 0, OuterStride<>>(a.data(), 3, 8, OuterStride<>(3))));
-  VectorXd b = counted(9, 1);
+  VectorXd b = numbered_matrix(9, 1);
   BOOST_TEST(is_whole(b));
   BOOST_TEST(is_whole(b.segment(2, 5)));
   BOOST_TEST(is_whole(Eigen::Ref<VectorXd>(b)));
-  Matrix4d c = counted(4, 4);
+  Matrix4d c = numbered_matrix(4, 4);
   BOOST_TEST(is_whole(c));
   BOOST_TEST(is_whole(MatrixXd()));
 }
 
 BOOST_AUTO_TEST_CASE(gaps_between_columns_are_refused) {
-  MatrixXd a = counted(4, 6);
+  MatrixXd a = numbered_matrix(4, 6);
   BOOST_TEST(is_refused(a.block(0, 1, 3, 3)));
   BOOST_TEST(is_refused(a.topRows(2)));
   BOOST_TEST(is_refused(Map<MatrixXd, 0, OuterStride<>>(a.data(), 3, 6, OuterStride<>(4))));

@@ -26,9 +26,9 @@ constexpr bool reads = tutti::buffer_of<B, T> && !tutti::mutable_buffer<B>;
 
 using rows = xt::xtensor<float, 2>;
 using columns = xt::xtensor<float, 2, xt::layout_type::column_major>;
-using either = xt::xtensor<float, 2, xt::layout_type::dynamic>;
+using any_layout = xt::xtensor<float, 2, xt::layout_type::dynamic>;
 
-static_assert(writes<rows, float> && writes<columns, float> && writes<either, float>);
+static_assert(writes<rows, float> && writes<columns, float> && writes<any_layout, float>);
 static_assert(writes<xt::xarray<double>, double> && writes<xt::xtensor_fixed<int, xt::xshape<2, 3>>, int>);
 static_assert(reads<rows const, float> && reads<columns const&, float>);
 // Lazily computed elements have no memory.
@@ -37,7 +37,7 @@ static_assert(!tutti::buffer<decltype(xt::view(std::declval<rows&>(), xt::keep(0
 
 /// 4 x 6 elements, numbered in storage order.
 template <class Tensor>
-[[nodiscard]] Tensor counted() {
+[[nodiscard]] Tensor numbered_tensor() {
   auto t = Tensor::from_shape({4, 6});
   for (std::size_t i = 0; i < t.size(); ++i) {
     t.storage()[i] = static_cast<float>(i);
@@ -64,10 +64,10 @@ template <class View>
 }
 
 BOOST_AUTO_TEST_CASE(a_container_is_its_memory) {
-  auto t = counted<rows>();
+  auto t = numbered_tensor<rows>();
   BOOST_TEST(is_whole(t));
   BOOST_TEST(is_whole(std::as_const(t)));
-  auto c = counted<columns>();
+  auto c = numbered_tensor<columns>();
   BOOST_TEST(tutti::elements(c).data() == c.data());
   BOOST_TEST(tutti::elements(c).size() == 24U);
   xt::xarray<float> const none = xt::empty<float>({0, 5});
@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(a_container_is_its_memory) {
 }
 
 BOOST_AUTO_TEST_CASE(a_view_begins_where_it_says) {
-  auto t = counted<rows>();
+  auto t = numbered_tensor<rows>();
   BOOST_TEST(is_whole(xt::view(t, 2)));
   BOOST_TEST(is_whole(xt::view(t, 2, all())));
   BOOST_TEST(is_whole(xt::view(t, range(1, 3), all())));
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(a_view_begins_where_it_says) {
 }
 
 BOOST_AUTO_TEST_CASE(gaps_are_refused) {
-  auto t = counted<rows>();
+  auto t = numbered_tensor<rows>();
   BOOST_TEST(is_refused(xt::view(t, all(), 1)));
   BOOST_TEST(is_refused(xt::col(t, 0)));
   BOOST_TEST(is_refused(xt::view(t, all(), range(0, 5))));
@@ -98,19 +98,19 @@ BOOST_AUTO_TEST_CASE(gaps_are_refused) {
   BOOST_TEST(is_refused(xt::strided_view(t, {all(), range(1, 3)})));
   BOOST_TEST(is_refused(xt::strided_view(t, {range(0, 4, 3)})));
   BOOST_TEST(is_refused(xt::flip(t, 0)));
-  auto c = counted<columns>();
+  auto c = numbered_tensor<columns>();
   BOOST_TEST(is_refused(xt::view(c, 1, all())));
 }
 
 /// A sum with another rank's tensor, or into another tensor, would combine elements of different indices.
 BOOST_AUTO_TEST_CASE(another_order_than_that_of_the_indices_is_refused_if_only_the_run_knows_it) {
-  auto t = counted<rows>();
+  auto t = numbered_tensor<rows>();
   BOOST_TEST(is_refused(xt::transpose(t)));
-  either turned(std::array<std::size_t, 2>{4, 6}, xt::layout_type::column_major);
-  BOOST_TEST(is_refused(turned));
-  either straight(std::array<std::size_t, 2>{4, 6}, xt::layout_type::row_major);
-  std::iota(straight.storage().begin(), straight.storage().end(), 0.0F);  // xtensor leaves them uninitialised
-  BOOST_TEST(is_whole(straight));
+  any_layout column_major(std::array<std::size_t, 2>{4, 6}, xt::layout_type::column_major);
+  BOOST_TEST(is_refused(column_major));
+  any_layout row_major(std::array<std::size_t, 2>{4, 6}, xt::layout_type::row_major);
+  std::iota(row_major.storage().begin(), row_major.storage().end(), 0.0F);  // xtensor leaves them uninitialised
+  BOOST_TEST(is_whole(row_major));
 }
 
 BOOST_AUTO_TEST_CASE(adapted_memory_is_looked_at) {

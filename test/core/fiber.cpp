@@ -47,9 +47,9 @@ BOOST_AUTO_TEST_CASE(fibers_take_turns_and_keep_their_locals) {
   running b(count('b'));
   BOOST_TEST(log.empty());  // nothing runs before it is resumed
   while (!a->has_ended() || !b->has_ended()) {
-    for (fiber* one : {&*a, &*b}) {
-      if (!one->has_ended()) {
-        one->resume();
+    for (fiber* current : {&*a, &*b}) {
+      if (!current->has_ended()) {
+        current->resume();
       }
     }
   }
@@ -74,17 +74,17 @@ BOOST_AUTO_TEST_CASE(a_fiber_that_never_began_may_go) {
 
 /// Each fiber suspends while it handles an exception of its own; it must not see another fiber's.
 BOOST_AUTO_TEST_CASE(exceptions_belong_to_the_fiber_that_handles_them) {
-  std::vector<std::string> caught(3);
-  auto const thrower = [&caught](std::size_t i) {
-    return [&caught, i](fiber& self) {
+  std::vector<std::string> texts(3);
+  auto const thrower = [&texts](std::size_t i) {
+    return [&texts, i](fiber& self) {
       try {
         throw std::string(i + 1, 'x');
       } catch (std::string const&) {
         self.suspend();
         try {
           std::rethrow_exception(std::current_exception());
-        } catch (std::string const& again) {
-          caught[i] = again;
+        } catch (std::string const& text) {
+          texts[i] = text;
         }
       }
     };
@@ -92,12 +92,12 @@ BOOST_AUTO_TEST_CASE(exceptions_belong_to_the_fiber_that_handles_them) {
   running a(thrower(0));
   running b(thrower(1));
   running c(thrower(2));
-  for (fiber* one : {&*a, &*b, &*c, &*b, &*c, &*a}) {
-    one->resume();
+  for (fiber* current : {&*a, &*b, &*c, &*b, &*c, &*a}) {
+    current->resume();
     BOOST_TEST((std::current_exception() == nullptr));
   }
   BOOST_TEST(a->has_ended());
-  BOOST_TEST(caught == (std::vector<std::string>{"x", "xx", "xxx"}), boost::test_tools::per_element());
+  BOOST_TEST(texts == (std::vector<std::string>{"x", "xx", "xxx"}), boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(a_fiber_resumes_another) {

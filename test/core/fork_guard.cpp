@@ -63,10 +63,10 @@ BOOST_AUTO_TEST_CASE(a_grandchild_inherits_what_its_parent_has_opened) {
 }
 
 BOOST_AUTO_TEST_CASE(generations_are_counted_in_the_child_alone) {
-  std::uint32_t const mine = fork_guard::generation();
-  BOOST_TEST(child_says([&] { return fork_guard::generation() == mine + 1; }));
-  BOOST_TEST(child_says([&] { return child_says([&] { return fork_guard::generation() == mine + 2; }); }));
-  BOOST_TEST(fork_guard::generation() == mine);
+  std::uint32_t const generation = fork_guard::generation();
+  BOOST_TEST(child_says([&] { return fork_guard::generation() == generation + 1; }));
+  BOOST_TEST(child_says([&] { return child_says([&] { return fork_guard::generation() == generation + 2; }); }));
+  BOOST_TEST(fork_guard::generation() == generation);
 }
 
 BOOST_AUTO_TEST_CASE(a_number_without_a_place_is_let_be) {

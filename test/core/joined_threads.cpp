@@ -17,28 +17,28 @@ BOOST_AUTO_TEST_CASE(each_thread_has_its_number) {
   std::vector<std::size_t> numbers(8);
   auto const note = [&](std::size_t number) { numbers[number] = number + 1; };
   {
-    joined_threads all(numbers.size());
-    for (std::size_t started = 0; started != numbers.size(); ++started) {
-      BOOST_TEST(all.size() == started);
-      all.start(note);
+    joined_threads threads(numbers.size());
+    for (std::size_t count = 0; count != numbers.size(); ++count) {
+      BOOST_TEST(threads.size() == count);
+      threads.start(note);
     }
   }
   BOOST_TEST(numbers == (std::vector<std::size_t>{1, 2, 3, 4, 5, 6, 7, 8}));
 }
 
 BOOST_AUTO_TEST_CASE(an_exception_waits_for_them) {
-  std::atomic<int> ended = 0;
+  std::atomic<int> end_count = 0;
   auto const end_late = [&](std::size_t) {
     sleep_for(std::chrono::milliseconds(5));
-    ++ended;
+    ++end_count;
   };
   try {
-    joined_threads all(3);
-    all.start(end_late);
-    all.start(end_late);
+    joined_threads threads(3);
+    threads.start(end_late);
+    threads.start(end_late);
     throw std::runtime_error("in their scope");
   } catch (std::runtime_error const&) {
-    BOOST_TEST(ended == 2);
+    BOOST_TEST(end_count == 2);
   }
 }
 

@@ -39,14 +39,14 @@ constexpr tutti::detail::transport_calls quiet{
 }
 
 BOOST_AUTO_TEST_CASE(both_sides_name_both_machines) {
-  std::string const here(tutti::detail::machine_kind());
-  BOOST_TEST(refusal(0, here) == "");
+  std::string const kind(tutti::detail::machine_kind());
+  BOOST_TEST(refusal(0, kind) == "");
   for (rank_type const me : {0U, 1U}) {
-    std::string const said = refusal(me, "64-bit big-endian");
+    std::string const text = refusal(me, "64-bit big-endian");
     std::string const process = "(" + tutti::describe(tutti::this_member()) + ")";
-    BOOST_TEST(said.find("rank 1 " + process + " is a 64-bit big-endian process, and rank 0 " + process + " a " + here +
-                         " one") != said.npos,
-               said);
+    BOOST_TEST(text.find("rank 1 " + process + " is a 64-bit big-endian process, and rank 0 " + process + " a " + kind +
+                         " one") != text.npos,
+               text);
     BOOST_TEST(refusal(me, "") != "");
   }
 }
@@ -57,10 +57,10 @@ BOOST_AUTO_TEST_CASE(sets_of_cores_are_texts) {
     BOOST_TEST(set.add(text));
     BOOST_TEST(set.text() == text);
   }
-  tutti::detail::core_set both;
-  BOOST_TEST(both.add("0-2"));
-  BOOST_TEST(both.add("2-5,9"));
-  BOOST_TEST(both.text() == "0-5,9");
+  tutti::detail::core_set cores;
+  BOOST_TEST(cores.add("0-2"));
+  BOOST_TEST(cores.add("2-5,9"));
+  BOOST_TEST(cores.text() == "0-5,9");
   for (std::string const text : {"", "-", "1-", "2-1", "1,", ",1", "a", "1 2", "99999999999999999999", "0-99999999"}) {
     BOOST_TEST(!tutti::detail::core_set().add(text), text);
   }
@@ -69,28 +69,29 @@ BOOST_AUTO_TEST_CASE(sets_of_cores_are_texts) {
 
 /// Ranks pinned to cores of their own may spin; two ranks pinned to one core are oversubscribed.
 BOOST_AUTO_TEST_CASE(a_host_is_as_large_as_the_cores_of_its_ranks) {
-  auto const crowded = [](std::string const& first, std::string const& second, bool one_host) {
+  auto const is_oversubscribed = [](std::string const& first, std::string const& second, bool one_host) {
     std::string const usual = tutti::detail::introduction("world", "");
-    std::string const mine = '\n' + tutti::detail::core_set::of_thread().text() + '\n';
-    auto const with = [&](std::string const& cores) {
+    std::string const own_cores = '\n' + tutti::detail::core_set::of_thread().text() + '\n';
+    auto const introduction_with = [&](std::string const& cores) {
       std::string text = usual;
-      return text.replace(text.find(mine), mine.size(), '\n' + cores + '\n');
+      return text.replace(text.find(own_cores), own_cores.size(), '\n' + cores + '\n');
     };
-    std::string other = with(second);
+    std::string other = introduction_with(second);
     if (!one_host) {
-      tutti::member elsewhere = tutti::this_member("");
-      std::size_t const length = tutti::detail::encode(elsewhere).size();
-      elsewhere.host = "another";
-      other.replace(other.size() - length, length, tutti::detail::encode(elsewhere));
+      tutti::member remote = tutti::this_member("");
+      std::size_t const length = tutti::detail::encode(remote).size();
+      remote.host = "another";
+      other.replace(other.size() - length, length, tutti::detail::encode(remote));
     }
-    return tutti::detail::rank_state(tutti::detail::any_transport(nullptr, quiet), {}, 0, {}, {with(first), other})
+    return tutti::detail::rank_state(tutti::detail::any_transport(nullptr, quiet), {}, 0, {},
+                                     {introduction_with(first), other})
         .is_oversubscribed;
   };
   bool const has_two = tutti::detail::cores_of_groups("/proc/self/cgroup", "/sys/fs/cgroup") >= 2;
-  BOOST_TEST(crowded("0", "0", true));
-  BOOST_TEST(!crowded("0", "0", false));
-  BOOST_TEST(crowded("0", "1", true) == !has_two);
-  BOOST_TEST(crowded("0-7", "0-7", true) == !has_two);
+  BOOST_TEST(is_oversubscribed("0", "0", true));
+  BOOST_TEST(!is_oversubscribed("0", "0", false));
+  BOOST_TEST(is_oversubscribed("0", "1", true) == !has_two);
+  BOOST_TEST(is_oversubscribed("0-7", "0-7", true) == !has_two);
 }
 
 /// Equal names on two machines imply equal formats.

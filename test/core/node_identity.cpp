@@ -12,7 +12,7 @@ namespace {
 
 /// The result of `f` in a child process.
 template <class F>
-std::string in_a_child(F f) {
+std::string run_in_child(F f) {
   int ends[2];
   BOOST_REQUIRE(::pipe(ends) == 0);
   pid_t const child = ::fork();
@@ -23,8 +23,8 @@ std::string in_a_child(F f) {
   ::close(ends[1]);
   std::string text;
   char part[256];
-  for (ssize_t got = 0; (got = ::read(ends[0], part, sizeof part)) > 0;) {
-    text.append(part, static_cast<std::size_t>(got));
+  for (ssize_t bytes = 0; (bytes = ::read(ends[0], part, sizeof part)) > 0;) {
+    text.append(part, static_cast<std::size_t>(bytes));
   }
   ::close(ends[0]);
   int status = 1;
@@ -35,12 +35,12 @@ std::string in_a_child(F f) {
 
 BOOST_AUTO_TEST_CASE(processes_that_share_memory_are_of_one_node) {
   BOOST_TEST(!tutti::detail::node_identity().empty());
-  BOOST_TEST(in_a_child([] { return tutti::detail::node_identity(); }) == tutti::detail::node_identity());
+  BOOST_TEST(run_in_child([] { return tutti::detail::node_identity(); }) == tutti::detail::node_identity());
 }
 
 BOOST_AUTO_TEST_CASE(each_process_is_itself) {
   BOOST_TEST(tutti::detail::process_identity() == tutti::detail::process_identity());
-  BOOST_TEST(in_a_child([] { return tutti::detail::process_identity(); }) != tutti::detail::process_identity());
+  BOOST_TEST(run_in_child([] { return tutti::detail::process_identity(); }) != tutti::detail::process_identity());
 }
 
 BOOST_AUTO_TEST_CASE(files_are_told_apart) {

@@ -18,12 +18,12 @@ namespace {
 
 using namespace tutti::detail;
 
-std::string printed(char const* format, int places, double value) {
-  std::string const before = std::setlocale(LC_NUMERIC, nullptr);
+std::string print(char const* format, int places, double value) {
+  std::string const locale = std::setlocale(LC_NUMERIC, nullptr);
   std::setlocale(LC_NUMERIC, "C");
   char text[500];
   std::snprintf(text, sizeof text, format, places, value);
-  std::setlocale(LC_NUMERIC, before.c_str());
+  std::setlocale(LC_NUMERIC, locale.c_str());
   return text;
 }
 
@@ -34,23 +34,23 @@ BOOST_AUTO_TEST_CASE(real_numbers_are_written_as_printf_writes_them_in_the_c_loc
   for (double const value : {0.0, -0.0, 1.0, 0.1, -2.5, 1234.5, 1234567.0, 12345678.9, 1e-7, 1e21, limits::max(),
                              limits::denorm_min(), limits::infinity(), -limits::infinity()}) {
     for (int const places : {0, 1, 2, 3, 4, 6, 9, 17}) {
-      BOOST_TEST(fixed_text(value, places) == printed("%.*f", places, value));
-      BOOST_TEST(general_text(value, places) == printed("%.*g", places, value));
+      BOOST_TEST(fixed_text(value, places) == print("%.*f", places, value));
+      BOOST_TEST(general_text(value, places) == print("%.*g", places, value));
     }
   }
 }
 
 BOOST_AUTO_TEST_CASE(numbers_are_written_alike_whatever_the_language) {
-  auto const written = [] {
+  auto const write_numbers = [] {
     return std::vector<std::string>{fixed_text(1234567.25, 2), general_text(1234.5),
                                     message({"after ", 1234.5, " s, byte ", 1234567, " of ", std::int64_t{-1234567}}),
                                     seconds_text(std::chrono::milliseconds(1500))};
   };
-  auto const before = written();
+  auto const texts = write_numbers();
   support::comma_locale const language;
-  BOOST_TEST(written() == before, boost::test_tools::per_element());
-  BOOST_TEST(before[2] == "after 1234.5 s, byte 1234567 of -1234567");
-  BOOST_TEST(before[3] == "1.5 s");
+  BOOST_TEST(write_numbers() == texts, boost::test_tools::per_element());
+  BOOST_TEST(texts[2] == "after 1234.5 s, byte 1234567 of -1234567");
+  BOOST_TEST(texts[3] == "1.5 s");
 }
 
 BOOST_AUTO_TEST_CASE(a_number_is_read_if_it_is_all_of_the_text_and_fits) {
@@ -65,13 +65,13 @@ BOOST_AUTO_TEST_CASE(a_number_is_read_if_it_is_all_of_the_text_and_fits) {
 }
 
 BOOST_AUTO_TEST_CASE(words_and_numbers_are_taken_one_after_the_other) {
-  word_reader in("mlx5_0 1234567 -3 end");
-  BOOST_TEST(in.word() == "mlx5_0");
-  BOOST_TEST(in.number<std::uint32_t>() == 1234567U);
-  BOOST_TEST(in.number<int>() == -3);
-  BOOST_TEST((in.good() && !in.empty()));
-  BOOST_TEST(in.word() == "end");
-  BOOST_TEST((in.empty() && in.word().empty()));
-  BOOST_TEST(in.number<int>() == 0);
-  BOOST_TEST(!in.good());
+  word_reader reader("mlx5_0 1234567 -3 end");
+  BOOST_TEST(reader.word() == "mlx5_0");
+  BOOST_TEST(reader.number<std::uint32_t>() == 1234567U);
+  BOOST_TEST(reader.number<int>() == -3);
+  BOOST_TEST((reader.good() && !reader.empty()));
+  BOOST_TEST(reader.word() == "end");
+  BOOST_TEST((reader.empty() && reader.word().empty()));
+  BOOST_TEST(reader.number<int>() == 0);
+  BOOST_TEST(!reader.good());
 }

@@ -18,30 +18,30 @@ constexpr call base = [] {
 }();
 
 template <class Change>
-constexpr std::uint32_t changed(Change change) {
+constexpr std::uint32_t fingerprint_after(Change change) {
   call c = base;
   change(c);
   return c.fingerprint();
 }
 
 BOOST_AUTO_TEST_CASE(equal_calls_have_equal_fingerprints) {
-  call again = tutti::make_call(operation_kind::allreduce, "float32", "sum", "ring");
-  again.count = 1000;
-  BOOST_TEST(again.fingerprint() == base.fingerprint());
+  call twin = tutti::make_call(operation_kind::allreduce, "float32", "sum", "ring");
+  twin.count = 1000;
+  BOOST_TEST(twin.fingerprint() == base.fingerprint());
 }
 
 BOOST_AUTO_TEST_CASE(each_field_is_in_the_fingerprint) {
   std::multiset<std::uint32_t> const prints{
       base.fingerprint(),
-      changed([](call& c) { c.count = 1001; }),
-      changed([](call& c) { c.count = 0; }),
-      changed([](call& c) { c.count += std::uint64_t{1} << 32; }),
-      changed([](call& c) { c.root = 0; }),
-      changed([](call& c) { c.root = 1; }),
-      changed([](call& c) { c.kind = operation_kind::reduce; }),
-      changed([](call& c) { c = tutti::make_call(c.kind, "float64", "sum", "ring"), c.count = 1000; }),
-      changed([](call& c) { c = tutti::make_call(c.kind, "float32", "max", "ring"), c.count = 1000; }),
-      changed([](call& c) { c = tutti::make_call(c.kind, "float32", "sum", "chain"), c.count = 1000; }),
+      fingerprint_after([](call& c) { c.count = 1001; }),
+      fingerprint_after([](call& c) { c.count = 0; }),
+      fingerprint_after([](call& c) { c.count += std::uint64_t{1} << 32; }),
+      fingerprint_after([](call& c) { c.root = 0; }),
+      fingerprint_after([](call& c) { c.root = 1; }),
+      fingerprint_after([](call& c) { c.kind = operation_kind::reduce; }),
+      fingerprint_after([](call& c) { c = tutti::make_call(c.kind, "float64", "sum", "ring"), c.count = 1000; }),
+      fingerprint_after([](call& c) { c = tutti::make_call(c.kind, "float32", "max", "ring"), c.count = 1000; }),
+      fingerprint_after([](call& c) { c = tutti::make_call(c.kind, "float32", "sum", "chain"), c.count = 1000; }),
   };
   for (std::uint32_t const print : prints) {
     BOOST_TEST(prints.count(print) == 1U);
@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(neighbouring_counts_roots_and_kinds_do_not_collide) {
   for (std::uint64_t count = 0; count < 64; ++count) {
     for (std::uint32_t root = 0; root < 16; ++root) {
       for (auto kind : {operation_kind::reduce, operation_kind::broadcast, operation_kind::gather}) {
-        prints.insert(changed([&](call& c) { c.count = count, c.root = root, c.kind = kind; }));
+        prints.insert(fingerprint_after([&](call& c) { c.count = count, c.root = root, c.kind = kind; }));
         ++calls;
       }
     }
@@ -83,8 +83,8 @@ BOOST_AUTO_TEST_CASE(a_call_describes_itself) {
   BOOST_TEST(tutti::describe(call{}) == "nothing");
   BOOST_TEST(tutti::describe(tutti::make_call(operation_kind::barrier, "", "", "doubling")) == "barrier(doubling)");
 
-  call const cut = tutti::make_call(operation_kind::gather, "0123456789abcdef", "", "");
-  BOOST_TEST(tutti::describe(cut) == "gather(0123456789ab x 0)");
+  call const gather = tutti::make_call(operation_kind::gather, "0123456789abcdef", "", "");
+  BOOST_TEST(tutti::describe(gather) == "gather(0123456789ab x 0)");
 }
 
 BOOST_AUTO_TEST_CASE(a_description_stays_inside_names_from_the_wire) {

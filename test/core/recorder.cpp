@@ -28,15 +28,15 @@ BOOST_AUTO_TEST_CASE(the_last_operations_are_kept_oldest_first) {
   for (std::uint64_t i = 0; i < recorder::capacity + 3; ++i) {
     r.start(some_call(i), {i});
   }
-  std::vector<std::uint64_t> kept;
+  std::vector<std::uint64_t> places;
   r.for_each([&](recorder::entry const& e) {
     BOOST_TEST(e.call_record.count == e.place);
     BOOST_TEST(e.number.sequence == e.place);
-    kept.push_back(e.place);
+    places.push_back(e.place);
   });
-  BOOST_TEST(kept.size() == recorder::capacity);
-  BOOST_TEST(kept.front() == 3U);
-  BOOST_TEST(kept.back() == recorder::capacity + 2);
+  BOOST_TEST(places.size() == recorder::capacity);
+  BOOST_TEST(places.front() == 3U);
+  BOOST_TEST(places.back() == recorder::capacity + 2);
 }
 
 BOOST_AUTO_TEST_CASE(an_outcome_is_noted_unless_the_operation_is_no_longer_kept) {

@@ -62,10 +62,10 @@ template <class T>
 [[nodiscard]] std::string wrongly_widened(format f) {
   for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
     auto const x = static_cast<float>(T::from_bits(static_cast<std::uint16_t>(bits)));
-    double const wanted = value_of(f, static_cast<std::uint16_t>(bits));
-    bool const right = std::isnan(wanted) ? std::isnan(x) && std::signbit(x) == ((bits & 0x8000) != 0)
-                                          : x == wanted && std::signbit(x) == std::signbit(wanted);
-    if (!right) {
+    double const expected = value_of(f, static_cast<std::uint16_t>(bits));
+    bool const is_right = std::isnan(expected) ? std::isnan(x) && std::signbit(x) == ((bits & 0x8000) != 0)
+                                               : x == expected && std::signbit(x) == std::signbit(expected);
+    if (!is_right) {
       return name_of(bits);
     }
   }
@@ -93,11 +93,11 @@ template <class T>
 /// Tries each value, the midpoint between it and the next one, and the floats on both sides of either.
 template <class T>
 [[nodiscard]] std::string wrongly_rounded_boundary(format f) {
-  int const dropped = 24 - f.precision;
+  int const dropped_bits = 24 - f.precision;
   for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
     auto const at = std::bit_cast<std::uint32_t>(static_cast<float>(T::from_bits(static_cast<std::uint16_t>(bits))));
     // The midpoint of two subnormals is further down in a float's fraction, so each of its bits is tried.
-    for (int bit = dropped - 1; bit < 23; ++bit) {
+    for (int bit = dropped_bits - 1; bit < 23; ++bit) {
       for (std::uint32_t delta : {0xffffffffU, 0U, 1U}) {
         if (!rounds<T>(f, at + (1U << bit) + delta) || !rounds<T>(f, at + delta)) {
           return name_of(at) + " and bit " + std::to_string(bit);
@@ -120,15 +120,15 @@ template <class T>
   return {};
 }
 
-/// Sign and leading payload bits stay, the quiet bit is set; `dropped` bits of a float's fraction are lost.
+/// Sign and leading payload bits stay, the quiet bit is set; `dropped_bits` of a float's fraction are lost.
 template <class T>
-[[nodiscard]] std::string wrong_nan(int dropped) {
+[[nodiscard]] std::string wrong_nan(int dropped_bits) {
   auto const quiet = std::numeric_limits<T>::quiet_NaN().bits();
   for (std::uint32_t fraction : {1U, 0x1000U, 0x2000U, 0x155555U, 0x3fffffU, 0x400000U, 0x7fffffU}) {
     for (std::uint32_t sign : {0U, 0x80000000U}) {
       std::uint32_t const bits = sign | 0x7f800000U | fraction;
-      auto const wanted = static_cast<std::uint16_t>((sign >> 16) | quiet | (fraction >> dropped));
-      if (T(std::bit_cast<float>(bits)).bits() != wanted) {
+      auto const expected = static_cast<std::uint16_t>((sign >> 16) | quiet | (fraction >> dropped_bits));
+      if (T(std::bit_cast<float>(bits)).bits() != expected) {
         return name_of(bits);
       }
     }
@@ -140,16 +140,16 @@ template <class T>
 [[nodiscard]] std::string wrong_limits(format f) {
   using limits = std::numeric_limits<T>;
   int const fraction_bits = f.precision - 1;
-  bool const right = limits::digits == f.precision &&
-                     limits::max() == std::ldexp(2.0 - std::ldexp(1.0, -fraction_bits), f.greatest_exponent) &&
-                     limits::lowest() == -limits::max() && limits::min() == std::ldexp(1.0, f.least_exponent) &&
-                     limits::denorm_min() == std::ldexp(1.0, f.least_exponent - fraction_bits) &&
-                     limits::epsilon() == std::ldexp(1.0, -fraction_bits) && limits::round_error() == 0.5F &&
-                     std::isinf(static_cast<float>(limits::infinity())) &&
-                     std::isnan(static_cast<float>(limits::quiet_NaN())) &&
-                     std::isnan(static_cast<float>(limits::signaling_NaN())) &&
-                     limits::max_exponent == f.greatest_exponent + 1 && limits::min_exponent == f.least_exponent + 1;
-  return right ? "" : "the limits";
+  bool const is_right = limits::digits == f.precision &&
+                        limits::max() == std::ldexp(2.0 - std::ldexp(1.0, -fraction_bits), f.greatest_exponent) &&
+                        limits::lowest() == -limits::max() && limits::min() == std::ldexp(1.0, f.least_exponent) &&
+                        limits::denorm_min() == std::ldexp(1.0, f.least_exponent - fraction_bits) &&
+                        limits::epsilon() == std::ldexp(1.0, -fraction_bits) && limits::round_error() == 0.5F &&
+                        std::isinf(static_cast<float>(limits::infinity())) &&
+                        std::isnan(static_cast<float>(limits::quiet_NaN())) &&
+                        std::isnan(static_cast<float>(limits::signaling_NaN())) &&
+                        limits::max_exponent == f.greatest_exponent + 1 && limits::min_exponent == f.least_exponent + 1;
+  return is_right ? "" : "the limits";
 }
 
 }  // namespace short_float

@@ -21,14 +21,14 @@ static_assert(integer_cast<std::int64_t>(std::int8_t{-1}) == -1);
 BOOST_AUTO_TEST_CASE(blocks_cover_the_vector_and_differ_by_at_most_one) {
   for (std::size_t blocks = 1; blocks <= 19; ++blocks) {
     for (std::size_t count = 0; count <= 67; ++count) {
-      bool good = tutti::block_begin(count, blocks, 0) == 0 && tutti::block_begin(count, blocks, blocks) == count;
+      bool is_right = tutti::block_begin(count, blocks, 0) == 0 && tutti::block_begin(count, blocks, blocks) == count;
       for (std::size_t b = 0; b < blocks; ++b) {
         std::size_t const size = tutti::block_size(count, blocks, b);
-        good = good && tutti::block_begin(count, blocks, b) + size == tutti::block_begin(count, blocks, b + 1);
-        good = good && (size == count / blocks || size == count / blocks + 1);
-        good = good && (b == 0 || size <= tutti::block_size(count, blocks, b - 1));
+        is_right = is_right && tutti::block_begin(count, blocks, b) + size == tutti::block_begin(count, blocks, b + 1);
+        is_right = is_right && (size == count / blocks || size == count / blocks + 1);
+        is_right = is_right && (b == 0 || size <= tutti::block_size(count, blocks, b - 1));
       }
-      BOOST_TEST(good, count << " elements in " << blocks << " blocks");
+      BOOST_TEST(is_right, count << " elements in " << blocks << " blocks");
     }
   }
   std::size_t const huge = SIZE_MAX / 64;  // no product overflows
@@ -36,28 +36,28 @@ BOOST_AUTO_TEST_CASE(blocks_cover_the_vector_and_differ_by_at_most_one) {
 }
 
 std::vector<bool> members(tutti::block_range r, std::uint32_t blocks) {
-  std::vector<bool> in(blocks);
+  std::vector<bool> is_member(blocks);
   for (std::uint32_t i = 0; i < r.count; ++i) {
-    in[(r.first + i) % blocks] = true;
+    is_member[(r.first + i) % blocks] = true;
   }
-  return in;
+  return is_member;
 }
 
 BOOST_AUTO_TEST_CASE(cyclic_ranges_overlap_if_they_share_a_block) {
   for (std::uint32_t n = 1; n <= 6; ++n) {
-    unsigned wrong = 0;
+    unsigned wrong_count = 0;
     for (std::uint32_t i = 0; i < n * n * (n + 1) * (n + 1); ++i) {
       tutti::block_range const x{i % n, i / n % (n + 1)};
       tutti::block_range const y{i / (n * (n + 1)) % n, i / (n * n * (n + 1))};
       auto const a = members(x, n);
       auto const b = members(y, n);
-      bool shared = false;
+      bool is_shared = false;
       for (std::size_t k = 0; k < n; ++k) {
-        shared = shared || (a[k] && b[k]);
+        is_shared = is_shared || (a[k] && b[k]);
       }
-      wrong += x.overlaps(y, n) == shared ? 0U : 1U;
+      wrong_count += x.overlaps(y, n) == is_shared ? 0U : 1U;
     }
-    BOOST_TEST(wrong == 0U, wrong << " wrong answers with " << n << " blocks");
+    BOOST_TEST(wrong_count == 0U, wrong_count << " wrong answers with " << n << " blocks");
   }
 }
 

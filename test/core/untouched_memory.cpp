@@ -18,33 +18,33 @@ struct alignas(64) block {
 };
 using blocks = std::vector<block, tutti::detail::untouched_memory<block>>;
 
-std::ptrdiff_t resident_pages(blocks& all) {
+std::ptrdiff_t resident_pages(blocks& memory) {
   auto const page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  std::vector<unsigned char> there(all.size() * sizeof(block) / page);
-  BOOST_TEST_REQUIRE(::mincore(all.data(), all.size() * sizeof(block), there.data()) == 0);
-  return std::ranges::count_if(there, [](unsigned char c) { return (c & 1) != 0; });
+  std::vector<unsigned char> residency(memory.size() * sizeof(block) / page);
+  BOOST_TEST_REQUIRE(::mincore(memory.data(), memory.size() * sizeof(block), residency.data()) == 0);
+  return std::ranges::count_if(residency, [](unsigned char c) { return (c & 1) != 0; });
 }
 
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(takes_memory_when_it_is_written) {
-  blocks all(64 << 10);
-  BOOST_TEST(resident_pages(all) == 0);
-  all[40'000].bytes[7] = 1;
-  auto const pages = resident_pages(all);
+  blocks memory(64 << 10);
+  BOOST_TEST(resident_pages(memory) == 0);
+  memory[40'000].bytes[7] = 1;
+  auto const pages = resident_pages(memory);
   BOOST_TEST((pages > 0 && pages < 64 * 256));  // the system may give a huge page
-  BOOST_TEST(all[40'000].bytes[8] == 0);
-  BOOST_TEST(all[60'000].bytes[7] == 0);
+  BOOST_TEST(memory[40'000].bytes[8] == 0);
+  BOOST_TEST(memory[60'000].bytes[7] == 0);
 }
 
 BOOST_AUTO_TEST_CASE(copies_are_equal_and_what_is_too_large_is_refused) {
-  blocks all(100);
-  all[3].bytes[3] = 3;
-  blocks const copy = all;
+  blocks memory(100);
+  memory[3].bytes[3] = 3;
+  blocks const copy = memory;
   BOOST_TEST(copy[3].bytes[3] == 3);
   BOOST_TEST(copy[4].bytes[3] == 0);
-  all.resize(200);
-  BOOST_TEST(all[3].bytes[3] == 3);
-  BOOST_TEST(all[199].bytes[3] == 0);
+  memory.resize(200);
+  BOOST_TEST(memory[3].bytes[3] == 3);
+  BOOST_TEST(memory[199].bytes[3] == 0);
   BOOST_CHECK_THROW((void)tutti::detail::untouched_memory<block>().allocate(std::size_t{1} << 44), std::bad_alloc);
 }

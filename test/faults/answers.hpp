@@ -11,7 +11,7 @@
 namespace tutti::faults {
 
 /// The program of one transport: draws 40 operations in each of its worlds of 1 to 9 ranks.
-template <class Transport, class Parts, class Reductions, class Moved>
+template <class Transport, class Parts, class Reductions, class MovedTypes>
 int compare_answers(int argc, char** argv, std::uint64_t usual) {
   return run_trials(argc, argv, "draws operations, schedules and buffers: the answers are the sequential ones", usual,
                     [](std::uint64_t seed) -> support::verdict {
@@ -20,18 +20,18 @@ int compare_answers(int argc, char** argv, std::uint64_t usual) {
                       auto const results = spawn<Transport>(n, [seed](auto& world) -> support::verdict {
                         world.deadline(std::chrono::seconds(40));
                         using world_type = std::remove_reference_t<decltype(world)>;
-                        return laws::drawn_operations<world_type, Parts, Reductions, Moved>(world, seed).run(40);
+                        return laws::drawn_operations<world_type, Parts, Reductions, MovedTypes>(world, seed).run(40);
                       });
-                      support::verdict failed;
+                      support::verdict complaint;
                       for (rank_type r = 0; r < n; ++r) {
                         std::string const rank = std::to_string(n) + " ranks, rank " + std::to_string(r) + ": ";
                         if (!results[r]) {
-                          failed = rank + results[r].failure().text;
+                          complaint = rank + results[r].failure().text;
                         } else if (!results[r].value().empty()) {
                           return rank + results[r].value();
                         }
                       }
-                      return failed;
+                      return complaint;
                     });
 }
 

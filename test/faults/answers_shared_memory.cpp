@@ -6,6 +6,7 @@
 int main(int argc, char** argv) {
   using reductions =
       laws::types<tutti::prod<std::complex<double>>, tutti::min_location<float>, laws::wide_mean, laws::composition>;
-  using moved = laws::types<laws::triple, std::complex<double>>;
-  return tutti::faults::compare_answers<tutti::shared_memory, laws::plain_parts, reductions, moved>(argc, argv, 25);
+  using moved_types = laws::types<laws::triple, std::complex<double>>;
+  return tutti::faults::compare_answers<tutti::shared_memory, laws::plain_parts, reductions, moved_types>(argc, argv,
+                                                                                                          25);
 }

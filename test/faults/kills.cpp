@@ -34,25 +34,25 @@ struct plan {
     random.discard(3);
     ranks = 2 + draw(4);
     victim = draw(ranks + 1);
-    when = static_cast<phase>(draw(4));
-    after = std::chrono::microseconds(draw(draw(2) == 0 ? 300 : 5000));
-    tcp = draw(4) == 0;
-    helped = draw(2) == 0;
+    kill_phase = static_cast<phase>(draw(4));
+    delay = std::chrono::microseconds(draw(draw(2) == 0 ? 300 : 5000));
+    uses_tcp = draw(4) == 0;
+    has_helper = draw(2) == 0;
   }
-  std::uint32_t draw(std::uint32_t below) { return static_cast<std::uint32_t>(random() >> 8U) % below; }
+  std::uint32_t draw(std::uint32_t limit) { return static_cast<std::uint32_t>(random() >> 8U) % limit; }
 
   std::minstd_rand random;
   rank_type ranks;
   rank_type victim;  ///< equal to `ranks`: the parent
-  phase when;
-  std::chrono::microseconds after;
-  bool tcp;
-  bool helped;
-  int until_closed[2] = {-1, -1};  ///< a pipe; helpers live until it closes
+  phase kill_phase;
+  std::chrono::microseconds delay;
+  bool uses_tcp;
+  bool has_helper;
+  int lifeline[2] = {-1, -1};  ///< a pipe; helpers live until it closes
 
   /// True if this rank is killed: the victim, or the next rank while survivors shrink the world.
   [[nodiscard]] bool kills(rank_type r) const {
-    return r == victim || (when == phase::shrink && r == (victim + 1) % ranks);
+    return r == victim || (kill_phase == phase::shrink && r == (victim + 1) % ranks);
   }
 };
 
@@ -72,26 +72,26 @@ std::size_t open_descriptors() {
 
 /// Kills this process after `wait`, in whatever it is doing.
 void die_after(std::chrono::microseconds wait) {
-  sigevent how{};
-  how.sigev_notify = SIGEV_SIGNAL;
-  how.sigev_signo = SIGKILL;
+  sigevent notification{};
+  notification.sigev_notify = SIGEV_SIGNAL;
+  notification.sigev_signo = SIGKILL;
   timer_t timer{};
-  itimerspec when{};
-  when.it_value.tv_nsec = static_cast<long>(wait.count() * 1000 + 1);
-  if (::timer_create(CLOCK_MONOTONIC, &how, &timer) != 0 || ::timer_settime(timer, 0, &when, nullptr) != 0) {
+  itimerspec expiry{};
+  expiry.it_value.tv_nsec = static_cast<long>(wait.count() * 1000 + 1);
+  if (::timer_create(CLOCK_MONOTONIC, &notification, &timer) != 0 || ::timer_settime(timer, 0, &expiry, nullptr) != 0) {
     ::raise(SIGKILL);
   }
 }
 
 /// Dies; if planned, forks a helper first that outlives it.
 void die(plan const& p) {
-  if (p.helped && ::fork() == 0) {
+  if (p.has_helper && ::fork() == 0) {
     char c = 0;
-    ::close(p.until_closed[1]);
-    std::ignore = ::read(p.until_closed[0], &c, 1);
+    ::close(p.lifeline[1]);
+    std::ignore = ::read(p.lifeline[0], &c, 1);
     ::_exit(0);
   }
-  die_after(p.after);
+  die_after(p.delay);
 }
 
 /// Checks the sum of a 1 from each rank.
@@ -109,11 +109,11 @@ verdict sum_ones(World& world, std::size_t count) {
 
 /// Repeats `work` until it fails because a rank is gone.
 template <class Work>
-verdict until_a_death(Work&& work) {
+verdict repeat_until_death(Work&& work) {
   try {
     for (;;) {
-      if (verdict why = work(); !why.empty()) {
-        return why;
+      if (verdict complaint = work(); !complaint.empty()) {
+        return complaint;
       }
     }
   } catch (tutti::error const& e) {
@@ -124,14 +124,15 @@ verdict until_a_death(Work&& work) {
 /// Empty if an error of a communicator names the killed rank alone. If that rank is no member, the error must name a
 /// fault in another communicator.
 template <class World>
-verdict names_the_victim(tutti::error const& e, World const& in, rank_type victim) {
-  bool const elsewhere = std::string_view(e.what()).find("in another communicator") != std::string_view::npos;
-  bool member = false;
-  for (rank_type r = 0; r < in.size(); ++r) {
-    member = member || in.parent_rank(r) == victim;
+verdict names_the_victim(tutti::error const& e, World const& world, rank_type victim) {
+  bool const names_other = std::string_view(e.what()).find("in another communicator") != std::string_view::npos;
+  bool is_member = false;
+  for (rank_type r = 0; r < world.size(); ++r) {
+    is_member = is_member || world.parent_rank(r) == victim;
   }
-  bool const named = member ? e.at_fault().size() == 1 && in.parent_rank(e.at_fault()[0]) == victim : elsewhere;
-  return named ? "" : "killed was rank " + std::to_string(victim) + ", and not named: " + e.what();
+  bool const is_named =
+      is_member ? e.at_fault().size() == 1 && world.parent_rank(e.at_fault()[0]) == victim : names_other;
+  return is_named ? "" : "killed was rank " + std::to_string(victim) + ", and not named: " + e.what();
 }
 
 /// The program of a rank. A rank that is killed does not return.
@@ -140,11 +141,11 @@ verdict work(tutti::detail::process_rendezvous& meet, plan const& p) {
   rank_type const me = meet.rank();
   tutti::world_options<Transport> options;
   options.deadline = 30s;
-  if (p.when == phase::join) {
+  if (p.kill_phase == phase::join) {
     if (me == p.victim) {
       die(p);
     }
-    return until_a_death([&]() -> verdict {
+    return repeat_until_death([&]() -> verdict {
       tutti::communicator<Transport> world(meet, options);
       return sum_ones(world, 1);
     });
@@ -155,24 +156,24 @@ verdict work(tutti::detail::process_rendezvous& meet, plan const& p) {
   std::uint32_t turn = 0;
   // A second communicator of all ranks: a fault in one makes ranks leave the other.
   std::optional<tutti::communicator<Transport>> whole;
-  if (p.when == phase::split) {
+  if (p.kill_phase == phase::split) {
     whole.emplace(tutti::dup(world));
     meet.exchange("");
   }
   if (me == p.victim) {
     die(p);
   }
-  verdict why = until_a_death([&]() -> verdict {
+  verdict complaint = repeat_until_death([&]() -> verdict {
     std::size_t const count = std::size_t{1} << (++turn % 18);
-    auto const sum_in = [&](auto& in) -> verdict {
+    auto const sum_in = [&](auto& communicator) -> verdict {
       try {
-        return sum_ones(in, count);
+        return sum_ones(communicator, count);
       } catch (tutti::error const& e) {
-        verdict const wrong = names_the_victim(e, in, p.victim);
+        verdict const wrong = names_the_victim(e, communicator, p.victim);
         return wrong.empty() ? "left" : wrong;
       }
     };
-    if (p.when != phase::split) {
+    if (p.kill_phase != phase::split) {
       return sum_ones(world, count);
     }
     if (turn % 4 == 0) {
@@ -181,47 +182,48 @@ verdict work(tutti::detail::process_rendezvous& meet, plan const& p) {
     }
     return turn % 2 == 0 ? sum_in(world) : sum_in(*whole);
   });
-  why = why == "left" ? "" : why;
+  complaint = complaint == "left" ? "" : complaint;
   whole.reset();
   if (p.kills(me)) {
     die(p);
   }
-  for (rank_type const last = p.ranks - (p.when == phase::shrink ? 2 : 1); why.empty();) {
+  for (rank_type const last = p.ranks - (p.kill_phase == phase::shrink ? 2 : 1); complaint.empty();) {
     auto smaller = detector.shrink();
     if (smaller.size() <= last) {
       return sum_ones(smaller, 1000);
     }
-    why = until_a_death([&] { return sum_ones(smaller, 1000); });
+    complaint = repeat_until_death([&] { return sum_ones(smaller, 1000); });
   }
-  return why;
+  return complaint;
 }
 
 verdict work(tutti::detail::process_rendezvous& meet, plan const& p) {
-  return p.tcp ? work<tutti::tcp>(meet, p) : work<tutti::shared_memory>(meet, p);
+  return p.uses_tcp ? work<tutti::tcp>(meet, p) : work<tutti::shared_memory>(meet, p);
 }
 
 /// Kills a rank, and checks that every other one leaves nothing open.
 verdict kill_a_rank(plan const& p) {
   auto const ends = tutti::detail::run_processes(p.ranks, [&](tutti::detail::process_rendezvous& meet) -> verdict {
-    std::size_t const before = open_descriptors();
-    verdict const why = work(meet, p);
-    std::size_t const after = open_descriptors();
-    return !why.empty() || after == before ? why
-                                           : std::to_string(after) + " descriptors, not " + std::to_string(before);
+    std::size_t const initial_count = open_descriptors();
+    verdict const complaint = work(meet, p);
+    std::size_t const final_count = open_descriptors();
+    return !complaint.empty() || final_count == initial_count
+               ? complaint
+               : std::to_string(final_count) + " descriptors, not " + std::to_string(initial_count);
   });
-  verdict all;
+  verdict complaints;
   for (rank_type r = 0; r < p.ranks; ++r) {
     if (ends[r] ? !ends[r].value().empty() : !p.kills(r) || ends[r].failure().signal != SIGKILL) {
-      all += "; rank " + std::to_string(r) + ": " + (ends[r] ? ends[r].value() : ends[r].failure().text);
+      complaints += "; rank " + std::to_string(r) + ": " + (ends[r] ? ends[r].value() : ends[r].failure().text);
     }
   }
-  return all;
+  return complaints;
 }
 
 verdict kill_the_parent(plan const& p) {
   pid_t const parent = ::fork();
   if (parent == 0) {
-    die_after(p.after * 4);  // starting the ranks takes a while
+    die_after(p.delay * 4);  // starting the ranks takes a while
     std::ignore =
         tutti::detail::run_processes(p.ranks, [&](tutti::detail::process_rendezvous& meet) { return work(meet, p); });
     ::_exit(0);
@@ -235,26 +237,27 @@ verdict trial(std::uint64_t seed) {
   plan p(seed);
   auto const names = names_in("/dev/shm");
   std::size_t const descriptors = open_descriptors();
-  if (::pipe(p.until_closed) != 0) {
+  if (::pipe(p.lifeline) != 0) {
     return "no pipe";
   }
-  verdict all = p.victim == p.ranks ? kill_the_parent(p) : kill_a_rank(p);
-  ::close(p.until_closed[0]);
-  ::close(p.until_closed[1]);
+  verdict complaints = p.victim == p.ranks ? kill_the_parent(p) : kill_a_rank(p);
+  ::close(p.lifeline[0]);
+  ::close(p.lifeline[1]);
   while (::waitpid(-1, nullptr, 0) > 0) {  // this process adopts orphans; they die with their parent
   }
-  if (std::size_t const left = open_descriptors(); left != descriptors) {
-    all += "; " + std::to_string(left) + " descriptors, not " + std::to_string(descriptors);
+  if (std::size_t const open_count = open_descriptors(); open_count != descriptors) {
+    complaints += "; " + std::to_string(open_count) + " descriptors, not " + std::to_string(descriptors);
   }
   for (std::string const& name : names_in("/dev/shm")) {
     if (!names.contains(name) && name.find("tutti") != name.npos) {
-      all += "; /dev/shm/" + name + " is left";
+      complaints += "; /dev/shm/" + name + " is left";
     }
   }
   constexpr char const* phases[] = {"joining", "splitting", "computing", "shrinking"};
-  return all.empty() ? all
-                     : std::to_string(p.ranks) + " ranks" + (p.tcp ? " over tcp" : "") + (p.helped ? ", helped" : "") +
-                           ", victim " + std::to_string(p.victim) + ", " + phases[static_cast<int>(p.when)] + all;
+  return complaints.empty()
+             ? complaints
+             : std::to_string(p.ranks) + " ranks" + (p.uses_tcp ? " over tcp" : "") + (p.has_helper ? ", helped" : "") +
+                   ", victim " + std::to_string(p.victim) + ", " + phases[static_cast<int>(p.kill_phase)] + complaints;
 }
 
 }  // namespace

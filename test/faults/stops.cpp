@@ -31,8 +31,8 @@ std::string trial_of(Topology topology, std::mt19937_64& dice) {
   if (dice() % 4 == 0) {
     return laws::a_late_rank<Transport>(topology, n, victim, count);
   }
-  laws::moment const when{static_cast<int>(dice() % 50), std::chrono::nanoseconds(dice() % 300'000)};
-  return laws::a_stopped_rank<Transport>(topology, n, victim, count, when);
+  laws::moment const stop_moment{static_cast<int>(dice() % 50), std::chrono::nanoseconds(dice() % 300'000)};
+  return laws::a_stopped_rank<Transport>(topology, n, victim, count, stop_moment);
 }
 
 template <class Transport>

@@ -15,11 +15,11 @@ namespace tutti::faults {
 
 /// The first complaint among the results of the ranks of a world.
 template <class Results>
-std::string first_complaint(Results const& results, char const* where) {
+std::string first_complaint(Results const& results, char const* place) {
   for (std::size_t r = 0; r < results.size(); ++r) {
     std::string const complaint = results[r] ? results[r].value() : results[r].failure().text;
     if (!complaint.empty()) {
-      return std::string(where) + ", rank " + std::to_string(r) + ": " + complaint;
+      return std::string(place) + ", rank " + std::to_string(r) + ": " + complaint;
     }
   }
   return {};
@@ -35,7 +35,7 @@ std::string first_complaint(Results const& results, char const* where) {
 /// override it. A failed trial ends none of the others; the exit status is 1 if any failed, and 2 if the command line
 /// is wrong.
 template <class Trial>
-int run_trials(int argc, char** argv, char const* about, std::uint64_t usual, Trial const& trial) {
+int run_trials(int argc, char** argv, char const* description, std::uint64_t usual, Trial const& trial) {
   using clock = std::chrono::steady_clock;
   std::uint64_t trials = usual;
   std::uint64_t first = 1;
@@ -45,29 +45,29 @@ int run_trials(int argc, char** argv, char const* about, std::uint64_t usual, Tr
     std::string_view const text = i + 1 < argc ? argv[i + 1] : "";
     if (value == nullptr || text.empty() ||
         std::from_chars(text.data(), text.data() + text.size(), *value).ptr != text.data() + text.size()) {
-      std::fprintf(stderr, "%s: %s\nusage: %s [--trials N (%llu)] [--seed S (1)]\n", argv[0], about, argv[0],
+      std::fprintf(stderr, "%s: %s\nusage: %s [--trials N (%llu)] [--seed S (1)]\n", argv[0], description, argv[0],
                    static_cast<unsigned long long>(usual));
       return 2;
     }
   }
 
-  std::uint64_t failed = 0;
-  auto shown = clock::now();
+  std::uint64_t failure_count = 0;
+  auto last_report = clock::now();
   for (std::uint64_t k = 0; k < trials; ++k) {
-    if (support::verdict const why = trial(first + k); !why.empty()) {
-      ++failed;
-      std::printf("seed %llu: %s\n", static_cast<unsigned long long>(first + k), why.c_str());
+    if (support::verdict const complaint = trial(first + k); !complaint.empty()) {
+      ++failure_count;
+      std::printf("seed %llu: %s\n", static_cast<unsigned long long>(first + k), complaint.c_str());
     }
-    if (clock::now() - shown > std::chrono::seconds(10)) {
-      shown = clock::now();
+    if (clock::now() - last_report > std::chrono::seconds(10)) {
+      last_report = clock::now();
       std::printf("%llu of %llu trials, %llu failed\n", static_cast<unsigned long long>(k + 1),
-                  static_cast<unsigned long long>(trials), static_cast<unsigned long long>(failed));
+                  static_cast<unsigned long long>(trials), static_cast<unsigned long long>(failure_count));
     }
     std::fflush(stdout);
   }
   std::printf("%llu trials from seed %llu, %llu failed\n", static_cast<unsigned long long>(trials),
-              static_cast<unsigned long long>(first), static_cast<unsigned long long>(failed));
-  return failed == 0 ? 0 : 1;
+              static_cast<unsigned long long>(first), static_cast<unsigned long long>(failure_count));
+  return failure_count == 0 ? 0 : 1;
 }
 
 }  // namespace tutti::faults

@@ -35,16 +35,16 @@ constexpr long most_memory_kib = 32 << 10;
 constexpr rlim_t few_descriptors = 256;
 
 /// The state shared by all processes of a trial.
-struct board {
+struct trial_state {
   std::atomic<std::uint16_t> port[most_ranks];  ///< ports of the ranks' own listeners
-  std::atomic<bool> begun;                      ///< the unknown peers have begun
-  std::atomic<bool> over;
+  std::atomic<bool> has_begun;                      ///< the unknown peers have begun
+  std::atomic<bool> is_over;
 };
 
 using dice = std::mt19937_64;
 
-[[nodiscard]] std::string some_bytes(dice& d, std::size_t most) {
-  std::string text(d() % most, '\0');
+[[nodiscard]] std::string some_bytes(dice& d, std::size_t limit) {
+  std::string text(d() % limit, '\0');
   for (char& c : text) {
     c = static_cast<char>(d());
   }
@@ -113,26 +113,26 @@ struct unknown_peer {
   descriptor socket;
   std::string words;
 
-  void say(std::size_t most) {
-    std::string_view const now = std::string_view(words).substr(0, most);
-    words.erase(0, write_some(socket.get(), bytes_of(now)).bytes);
+  void say(std::size_t limit) {
+    std::string_view const part = std::string_view(words).substr(0, limit);
+    words.erase(0, write_some(socket.get(), bytes_of(part)).bytes);
   }
 };
 
 /// Floods the ports until the world is over or enough connections were made.
-void flood(std::uint64_t seed, rank_type n, std::uint16_t meeting, board& all) {
+void flood(std::uint64_t seed, rank_type n, std::uint16_t meeting, trial_state& state) {
   dice d(seed);
   // The first peer sends a valid hello, and then bytes without end.
   std::string const hello = tcp_hello{1, n, "", {"h", 1, ""}}.encode();
   unknown_peer first{net::connect(net::resolve("127.0.0.1", meeting).front(), steady_now() + 1s),
                      frame_of(1, hello.size(), hello) + std::string(64 << 20, 'y')};
   first.say(first.words.size());
-  all.begun = true;
-  std::deque<unknown_peer> held;
-  std::size_t const keep = d() % most_held;
-  for (int made = 0; made < most_connections && !all.over; ++made) {
+  state.has_begun = true;
+  std::deque<unknown_peer> connections;
+  std::size_t const capacity = d() % most_held;
+  for (int count = 0; count < most_connections && !state.is_over; ++count) {
     std::size_t const target = d() % (most_ranks + 1);
-    std::uint16_t const port = target == most_ranks ? meeting : all.port[target].load();
+    std::uint16_t const port = target == most_ranks ? meeting : state.port[target].load();
     if (port == 0) {
       std::this_thread::yield();
       continue;
@@ -141,20 +141,20 @@ void flood(std::uint64_t seed, rank_type n, std::uint16_t meeting, board& all) {
                    target == most_ranks ? words_at_the_meeting(d) : words_at_a_listener(d)};
     if (s.socket) {
       s.say(d() % 3 == 0 ? 1 : s.words.size());
-      held.push_back(std::move(s));
+      connections.push_back(std::move(s));
     }
-    while (held.size() > keep) {
-      held.pop_front();
+    while (connections.size() > capacity) {
+      connections.pop_front();
     }
     first.say(1 << 20);
-    if (!held.empty()) {
-      held[d() % held.size()].say(1);
+    if (!connections.empty()) {
+      connections[d() % connections.size()].say(1);
     }
     if (d() % 50 == 0) {
       std::this_thread::sleep_for(std::chrono::microseconds(d() % 2'000));
     }
   }
-  while (!all.over) {
+  while (!state.is_over) {
     std::this_thread::sleep_for(1ms);  // held connections stay open for all of the trial
   }
 }
@@ -172,9 +172,9 @@ void flood(std::uint64_t seed, rank_type n, std::uint16_t meeting, board& all) {
 
 /// Joins and works, late at each stage by times drawn from the seed. Returns a complaint, or "".
 [[nodiscard]] support::verdict work(std::uint64_t seed, rank_type me, rank_type n, descriptor listener,
-                                    std::uint16_t meeting, board& all) {
-  rlimit const few{few_descriptors, few_descriptors};
-  ::setrlimit(RLIMIT_NOFILE, &few);
+                                    std::uint16_t meeting, trial_state& state) {
+  rlimit const descriptor_limit{few_descriptors, few_descriptors};
+  ::setrlimit(RLIMIT_NOFILE, &descriptor_limit);
   dice d(seed * 31 + me);
   auto const dawdle = [&] { std::this_thread::sleep_for(std::chrono::microseconds(d() % 20'000)); };
   dawdle();
@@ -188,7 +188,7 @@ void flood(std::uint64_t seed, rank_type n, std::uint16_t meeting, board& all) {
   if (!net::parse(world.transport().address(), at)) {
     return "no address";
   }
-  all.port[me] = at.port;
+  state.port[me] = at.port;
   dawdle();
   allreduce sum{world, direct{}, tutti::sum<int>{}};
   auto const ranks = static_cast<int>(n);
@@ -206,11 +206,11 @@ void flood(std::uint64_t seed, rank_type n, std::uint16_t meeting, board& all) {
 }
 
 [[nodiscard]] support::verdict trial(std::uint64_t seed) {
-  void* const page = ::mmap(nullptr, sizeof(board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* const page = ::mmap(nullptr, sizeof(trial_state), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) {
     return "no memory";
   }
-  board& all = *::new (page) board{};
+  trial_state& state = *::new (page) trial_state{};
   int const listener = net::listen(std::uint16_t{0}).release();  // for rank 0 to inherit
   std::uint16_t const meeting = net::local_address(listener).port();
   rank_type const n = 2 + static_cast<rank_type>(seed % (most_ranks - 1));
@@ -218,26 +218,26 @@ void flood(std::uint64_t seed, rank_type n, std::uint16_t meeting, board& all) {
   pid_t const crowd = ::fork();
   if (crowd == 0) {
     ::close(listener);
-    flood(seed, n, meeting, all);
+    flood(seed, n, meeting, state);
     ::_exit(0);
   }
-  while (!all.begun) {
+  while (!state.has_begun) {
     std::this_thread::yield();
   }
   auto const ends = run_processes(
       n,
       [&](process_rendezvous& at) -> support::verdict {
-        descriptor own([&] { return listener; });
+        descriptor own_listener([&] { return listener; });
         if (at.rank() != 0) {
-          own.reset();
+          own_listener.reset();
         }
-        return work(seed, at.rank(), n, std::move(own), meeting, all);
+        return work(seed, at.rank(), n, std::move(own_listener), meeting, state);
       },
       60s);
-  all.over = true;
+  state.is_over = true;
   ::waitpid(crowd, nullptr, 0);
   ::close(listener);
-  ::munmap(page, sizeof(board));
+  ::munmap(page, sizeof(trial_state));
   support::verdict bad;
   for (auto const& e : ends) {
     bad += e.has_value() ? e.value() : e.failure().text + "; ";

@@ -51,7 +51,7 @@ template <class T>
                                    std::size_t& there_already) {
   std::size_t byte_count = 0;
   there_already = 0;
-  return support::until(t, [&] {
+  return support::drive_until(t, [&] {
     while (byte_count != bytes) {
       chunk const c = t.view(sender, s, {bytes - byte_count, 1, destination + byte_count});
       if (!c) {
@@ -73,7 +73,7 @@ template <class T>
 template <class T, class Send>
 [[nodiscard]] verdict hand_over(T& t, std::span<std::byte const> bytes, ticket& last_ticket, Send send) {
   last_ticket = 0;
-  return support::until(t, [&] {
+  return support::drive_until(t, [&] {
     while (!bytes.empty()) {
       send_result const result = send(bytes);
       if (!result.is_accepted) {
@@ -136,7 +136,7 @@ void what_is_lent_comes_back(std::initializer_list<std::size_t> sizes, std::size
         if (bytes >= by_itself_from && direct_bytes != bytes) {
           return "what was given back had to be copied";
         }
-        bad = support::until(t, [&] {
+        bad = support::drive_until(t, [&] {
           return (lend_ticket == 0 || t.is_released(peer, s, lend_ticket)) &&
                  (return_ticket == 0 || t.is_released(peer, s, return_ticket));
         });

@@ -26,7 +26,7 @@ void neighbours_are_named_by_their_world_ranks() {
     bool is_sent = false;
     t.begin(s, a_call(t.rank() * 1000));
     try {
-      verdict const verdict_of_wait = support::until(t, [&] {
+      verdict const verdict_of_wait = support::drive_until(t, [&] {
         is_sent = is_sent || t.send(peer, s, {&mark, 1}, 1).is_accepted;
         return static_cast<bool>(t.view(peer, s, {1, 1, nullptr}));
       });
@@ -42,7 +42,7 @@ void neighbours_are_named_by_their_world_ranks() {
     if (t.rank() == 2) {
       flow const s{0, 1};
       t.begin(s, a_call(1));
-      std::ignore = support::until(t, [&] { return static_cast<bool>(t.view(3, s, {1, 1, nullptr})); });
+      std::ignore = support::drive_until(t, [&] { return static_cast<bool>(t.view(3, s, {1, 1, nullptr})); });
     }
     return t.rank() == 3 ? "" : expect(await_fault(t), failure::peer_lost, 3);
   }));

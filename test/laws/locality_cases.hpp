@@ -107,7 +107,7 @@ struct between_hosts {
       a_departed_reader_is_missed<hosts>(8);
       a_departed_reader_is_missed<hosts>(80'000);
       check_all(connected_hosts::run(3, [](transport& t, auto&) -> verdict {
-        return t.rank() == 2 ? "" : support::until(t, [&] { return t.has_left(2); });
+        return t.rank() == 2 ? "" : support::drive_until(t, [&] { return t.has_left(2); });
       }));
     });
   }

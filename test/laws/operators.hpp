@@ -25,7 +25,7 @@ inline constexpr std::array<rank_type, 10> all_world_sizes{1, 2, 3, 4, 5, 7, 8, 
 
 /// The sizes of the worlds that every operator is tested in. Sanitizers omit the two largest, which run the same code
 /// and take longer than all others together.
-inline constexpr std::span world_sizes = std::span(all_world_sizes).first(support::watched ? 8 : 10);
+inline constexpr std::span world_sizes = std::span(all_world_sizes).first(support::is_watched ? 8 : 10);
 
 /// Lengths of vectors: none, fewer than ranks, a power of two, one less than one, a prime.
 inline constexpr std::array<std::size_t, 6> lengths{0, 1, 5, 64, 1023, 4099};

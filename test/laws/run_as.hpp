@@ -25,7 +25,7 @@ template <class Topology>
 /// steps are equal.
 template <class Topology>
 [[nodiscard]] constexpr auto run_as(Topology const& topology) {
-  if constexpr (support::watched && selected_kind<Topology>()) {
+  if constexpr (support::is_watched && selected_kind<Topology>()) {
     return tutti::selection(*selected_kind<Topology>());
   } else {
     return topology;

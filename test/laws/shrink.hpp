@@ -71,7 +71,7 @@ std::string sum_until_a_fault(World& world, std::vector<rank_type> const& member
 template <class Detector>
 std::string is_left_out(Detector& detector, rank_type me) {
   try {
-    return "it went on as a world of " + std::to_string(detector.shrink().size());
+    return "it continued as a world of " + std::to_string(detector.shrink().size());
   } catch (tutti::error const& e) {
     std::string const text = e.what();
     bool const is_told = text.find("continued without rank " + std::to_string(me)) != std::string::npos;
@@ -99,21 +99,21 @@ void those_that_are_left_go_on(rank_type n, std::vector<std::vector<rank_type>> 
     for (std::size_t wave = 1; wave <= waves.size() && wrong.empty(); ++wave) {
       die_in(wave - 1)();  // another rank of this wave may have been faster
       auto smaller = detector.shrink();
-      auto const& left = detector.members();
-      if (smaller.size() != left.size() || left[smaller.rank()] != me || !std::ranges::is_sorted(left) ||
+      auto const& survivors = detector.members();
+      if (smaller.size() != survivors.size() || survivors[smaller.rank()] != me || !std::ranges::is_sorted(survivors) ||
           smaller.parent_rank() != me || !smaller.name().starts_with("world+")) {
         return "the numbers are wrong";
       }
-      wrong = wave == waves.size() ? sum_until_a_fault(smaller, left, me, [] {})
-                                   : sum_until_a_fault(smaller, left, me, die_in(wave));
+      wrong = wave == waves.size() ? sum_until_a_fault(smaller, survivors, me, [] {})
+                                   : sum_until_a_fault(smaller, survivors, me, die_in(wave));
     }
     return wrong;
   });
   for (rank_type r = 0; r != n; ++r) {
-    bool const dead = std::ranges::any_of(waves, [&](auto const& wave) { return std::ranges::count(wave, r) != 0; });
+    bool const is_dead = std::ranges::any_of(waves, [&](auto const& wave) { return std::ranges::count(wave, r) != 0; });
     std::string const text = results[r] ? results[r].value() : results[r].failure().text;
-    BOOST_TEST(dead == !results[r].has_value(), "rank " << r << " of " << n << ": " << text);
-    BOOST_TEST((dead || text == "no fault"), "rank " << r << " of " << n << ": " << text);
+    BOOST_TEST(is_dead == !results[r].has_value(), "rank " << r << " of " << n << ": " << text);
+    BOOST_TEST((is_dead || text == "no fault"), "rank " << r << " of " << n << ": " << text);
   }
 }
 
@@ -206,10 +206,10 @@ void a_stopped_rank_that_wakes_when_the_others_have_ended_ends(rank_type n) {
       ::raise(SIGSTOP);
       return wrong + is_left_out(*detector, me);
     }
-    rank_type const left = detector->shrink().size();
+    rank_type const survivor_count = detector->shrink().size();
     detector.reset();
     end_tally.tell();
-    return left == n - 2 ? wrong : "its world is of " + std::to_string(left);
+    return survivor_count == n - 2 ? wrong : "its world is of " + std::to_string(survivor_count);
   });
   for (rank_type r = 1; r != n; ++r) {
     std::string const text = results[r] ? results[r].value() : results[r].failure().text;

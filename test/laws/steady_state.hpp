@@ -43,11 +43,11 @@ template <class World, class Operate>
   }
   support::heap_and_locks requests;
   for (std::uint64_t request_count = 1; request_count != 0 && rounds > 0; --rounds) {
-    auto const initial_counts = support::counted_by_now;
+    auto const initial_counts = support::thread_counts;
     for (int i = 0; i < steady_operations; ++i) {
       operate();
     }
-    requests = support::counted_by_now - initial_counts;
+    requests = support::thread_counts - initial_counts;
     request_count = requests.allocations + requests.locks;
     maximum(std::span(&request_count, 1));
   }

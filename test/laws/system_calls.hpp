@@ -29,7 +29,7 @@ namespace laws {
 /// True if system calls can be observed on this machine; the precondition of a test.
 inline boost::test_tools::assertion_result system_calls_are_seen(boost::unit_test::test_unit_id) {
   boost::test_tools::assertion_result able(true);
-  std::string obstacle = support::system_calls::why_not();
+  std::string obstacle = support::system_calls::obstacle();
   if (obstacle.empty() && support::system_calls::first_of([] { std::ignore = tutti::steady_now(); }) >= 0) {
     obstacle = "reading the clock is a system call on this machine";
   }

@@ -48,7 +48,7 @@ constexpr void at_some_roots(rank_type n, F f) {
 /// The verdict on `Op` for first..last ranks: the first failure, or all that was found.
 template <class Op, class Topology>
 [[nodiscard]] constexpr tutti::verdict hold(Topology const& topology, rank_type first, rank_type last) {
-  if (support::read_by_second_compiler) {
+  if (support::is_read_by_second_compiler) {
     last = std::min(last, std::max(first, second_proof_up_to));
   }
   tutti::verdict result;

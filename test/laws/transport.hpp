@@ -59,9 +59,9 @@ inline void check_all(std::vector<verdict> const& verdicts) {
   for (rank_type ahead = 1; ahead < n; ++ahead) {
     for (planned_message p : sizes) {
       p.peer = (me + ahead) % n;
-      j.out.push_back(p);
+      j.outgoing.push_back(p);
       p.peer = (me + n - ahead) % n;
-      j.in.push_back(p);
+      j.incoming.push_back(p);
     }
   }
   return j;
@@ -138,14 +138,14 @@ void full_lanes_hold_up_no_other(std::size_t message_bytes, std::size_t most_byt
       t.begin({lane, 5}, a_call(1));
     }
     if (t.rank() == 1) {  // reads lane 1 first, then lane 0 until a message of no bytes
-      verdict bad = support::until(t, [&] { return static_cast<bool>(t.view(0, {1, 5}, {1, 1, nullptr})); });
+      verdict bad = support::drive_until(t, [&] { return static_cast<bool>(t.view(0, {1, 5}, {1, 1, nullptr})); });
       if (!bad.empty()) {
         return bad;
       }
       t.release(0, {1, 5});
       std::size_t total = 0;
       for (bool more = true; more && bad.empty();) {
-        bad = support::until(t, [&] {
+        bad = support::drive_until(t, [&] {
           chunk const c = t.view(0, {0, 5}, {bytes.size(), 1, nullptr});
           if (c) {
             more = c.bytes != 0;
@@ -175,21 +175,21 @@ void full_lanes_hold_up_no_other(std::size_t message_bytes, std::size_t most_byt
       return "took " + std::to_string(accepted_bytes) + " bytes that are not read";
     }
     std::byte const mark{1};
-    verdict bad = support::until(t, [&] { return t.send(1, {1, 5}, {&mark, 1}, 1).is_accepted; });
+    verdict bad = support::drive_until(t, [&] { return t.send(1, {1, 5}, {&mark, 1}, 1).is_accepted; });
     while (bad.empty() && offset != 0) {
       send_result const s = t.send(1, {0, 5}, std::span(bytes).subspan(offset), 1);
       offset = (offset + s.bytes) % bytes.size();
       if (s.release_ticket != 0) {
         tickets.push_back(s.release_ticket);
       }
-      bad = support::until(t, [] { return true; });
+      bad = support::drive_until(t, [] { return true; });
       t.poll();
     }
     if (bad.empty()) {
-      bad = support::until(t, [&] { return t.send(1, {0, 5}, {}, 1).is_accepted; });
+      bad = support::drive_until(t, [&] { return t.send(1, {0, 5}, {}, 1).is_accepted; });
     }
     for (ticket const k : tickets) {
-      bad = !bad.empty() ? bad : support::until(t, [&] { return t.is_released(1, {0, 5}, k); });
+      bad = !bad.empty() ? bad : support::drive_until(t, [&] { return t.is_released(1, {0, 5}, k); });
     }
     for (std::uint32_t lane = 0; lane < 2; ++lane) {
       t.end({lane, 5});
@@ -211,14 +211,14 @@ void views_are_stable_until_released(std::size_t bytes) {
         data[i] = support::pattern(1, i);
       }
       send_result k;
-      bad = support::until(t, [&] { return (k = t.send(1, s, data, 1)).is_accepted; });
+      bad = support::drive_until(t, [&] { return (k = t.send(1, s, data, 1)).is_accepted; });
       if (bad.empty() && k.bytes != bytes) {
         return "so short a message is taken as a whole";
       }
-      bad = !bad.empty() ? bad : support::until(t, [&] { return t.is_released(1, s, k.release_ticket); });
+      bad = !bad.empty() ? bad : support::drive_until(t, [&] { return t.is_released(1, s, k.release_ticket); });
     } else {
       chunk first;
-      bad = support::until(t, [&] { return static_cast<bool>(first = t.view(0, s, {bytes, 1, nullptr})); });
+      bad = support::drive_until(t, [&] { return static_cast<bool>(first = t.view(0, s, {bytes, 1, nullptr})); });
       for (int again = 0; again < 1000 && bad.empty(); ++again) {
         t.poll();
         chunk const c = t.view(0, s, {bytes, 1, nullptr});
@@ -227,7 +227,7 @@ void views_are_stable_until_released(std::size_t bytes) {
         }
       }
       for (std::size_t received_bytes = 0; received_bytes < bytes && bad.empty();) {
-        bad = support::until(t, [&] {
+        bad = support::drive_until(t, [&] {
           return static_cast<bool>(first = t.view(0, s, {bytes - received_bytes, 1, nullptr}));
         });
         received_bytes += first.bytes;

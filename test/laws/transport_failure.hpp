@@ -17,7 +17,7 @@ namespace tutti::laws {
 /// Drives the transport until there is a fault, and returns it; an empty fault if there is none in time.
 template <class T>
 fault await_fault(T& t) {
-  std::ignore = support::until(t, [&] { return static_cast<bool>(t.fault()); });
+  std::ignore = support::drive_until(t, [&] { return static_cast<bool>(t.fault()); });
   return t.fault();
 }
 
@@ -33,7 +33,7 @@ verdict talk_until_fault(T& t, flow s, failure kind, rank_type culprit) {
   rank_type const next = (t.rank() + 1) % t.size();
   rank_type const previous = (t.rank() + t.size() - 1) % t.size();
   t.begin(s, a_call(0));
-  verdict const bad = support::until(t, [&] {
+  verdict const bad = support::drive_until(t, [&] {
     std::ignore = t.send(next, s, {&mark, 1}, 1);
     if (t.view(previous, s, {1, 1, nullptr})) {
       t.release(previous, s);
@@ -64,10 +64,10 @@ void faults_are_known_to_all(rank_type n) {
     if (!t.send((t.rank() + 1) % n, s, {&mark, 1}, 1).is_accepted) {
       return "a first message was not accepted";
     }
-    if (verdict bad = support::until(t,
-                                     [&] {
-                                       return static_cast<bool>(t.view(previous, s, {1, 1, nullptr}));
-                                     });
+    if (verdict bad = support::drive_until(t,
+                                           [&] {
+                                             return static_cast<bool>(t.view(previous, s, {1, 1, nullptr}));
+                                           });
         !bad.empty()) {
       return bad;
     }
@@ -92,11 +92,11 @@ void faults_are_known_to_all(rank_type n) {
 
 /// If several ranks find a fault, each keeps the one that it saw first.
 template <class W>
-void the_first_fault_wins(rank_type n, bool one_for_all) {
+void the_first_fault_wins(rank_type n, bool is_one_for_all) {
   std::vector<verdict> const verdicts = W::run(n, [&](auto& t) -> verdict {
     t.revoke({failure::cancelled, t.rank(), t.rank()});
     fault const first = t.fault();
-    for (int again = 0; again < 1000; ++again) {
+    for (int repetition = 0; repetition < 1000; ++repetition) {
       t.poll();
       t.revoke({failure::deadline, 0, t.rank()});
       if (t.fault() != first) {
@@ -107,7 +107,7 @@ void the_first_fault_wins(rank_type n, bool one_for_all) {
   });
   for (verdict const& v : verdicts) {
     BOOST_TEST(v.starts_with("fault(cancelled"), v);
-    BOOST_TEST((!one_for_all || v == verdicts[0]), v << " is not " << verdicts[0]);
+    BOOST_TEST((!is_one_for_all || v == verdicts[0]), v << " is not " << verdicts[0]);
   }
 }
 
@@ -125,7 +125,7 @@ void mismatches_are_named(rank_type n) {
     bool has_error = false;
     try {
       bool is_sent = false;
-      verdict const bad = support::until(t, [&] {
+      verdict const bad = support::drive_until(t, [&] {
         is_sent = is_sent || t.send(1 - t.rank(), s, {&mark, 1}, 1).is_accepted;
         return static_cast<bool>(t.view(1 - t.rank(), s, {1, 1, nullptr}));
       });
@@ -153,11 +153,11 @@ void lost_count_is_a_mismatch() {
     flow const s{0, t.rank() == 0 ? 8U : 16U};
     t.begin(s, a_call(1));
     if (t.rank() == 0) {
-      verdict const bad = support::until(t, [&] { return t.send(1, s, {&mark, 1}, 1).is_accepted; });
+      verdict const bad = support::drive_until(t, [&] { return t.send(1, s, {&mark, 1}, 1).is_accepted; });
       return !bad.empty() ? bad : expect(await_fault(t), failure::mismatch, 0);
     }
     try {
-      return "no error: " + support::until(t, [&] { return static_cast<bool>(t.view(0, s, {1, 1, nullptr})); });
+      return "no error: " + support::drive_until(t, [&] { return static_cast<bool>(t.view(0, s, {1, 1, nullptr})); });
     } catch (error const& e) {
       std::string const text = e.what();
       return text.find("(number 8)") != text.npos && text.find("(number 16)") != text.npos ? "" : text;
@@ -175,7 +175,11 @@ void a_departed_peer_is_missed_when_it_is_needed() {
     t.begin(s, a_call(3));
     if (t.rank() == 1) {  // leaves as soon as it has sent
       for (std::byte const& mark : marks) {
-        if (verdict bad = support::until(t, [&] { return t.send(0, s, {&mark, 1}, 1).is_accepted; }); !bad.empty()) {
+        if (verdict bad = support::drive_until(t,
+                                               [&] {
+                                                 return t.send(0, s, {&mark, 1}, 1).is_accepted;
+                                               });
+            !bad.empty()) {
           return bad;
         }
       }
@@ -195,7 +199,7 @@ void a_departed_peer_is_missed_when_it_is_needed() {
     }
     for (std::byte const mark : marks) {
       chunk c;
-      verdict const bad = support::until(t, [&] { return static_cast<bool>(c = t.view(1, s, {1, 1, nullptr})); });
+      verdict const bad = support::drive_until(t, [&] { return static_cast<bool>(c = t.view(1, s, {1, 1, nullptr})); });
       if (!bad.empty() || c.bytes != 1 || *c.data != mark) {
         return "not what was sent: " + bad;
       }
@@ -204,7 +208,7 @@ void a_departed_peer_is_missed_when_it_is_needed() {
     if (t.fault()) {
       return "missed too early: " + support::describe_fault(t.fault());
     }
-    std::ignore = support::until(t, [&] { return static_cast<bool>(t.view(1, s, {1, 1, nullptr})); });
+    std::ignore = support::drive_until(t, [&] { return static_cast<bool>(t.view(1, s, {1, 1, nullptr})); });
     return expect(t.fault(), failure::peer_lost, 1);
   }));
 }
@@ -221,7 +225,7 @@ void a_departed_reader_is_missed(std::size_t bytes) {
     std::vector<std::byte> const data(bytes);
     t.begin(s, a_call(3));
     ticket receipt = 0;
-    std::ignore = support::until(t, [&] {
+    std::ignore = support::drive_until(t, [&] {
       if (receipt == 0) {
         receipt = t.send(1, s, data, 1).release_ticket;
       }
@@ -238,14 +242,14 @@ template <class W, class F>
 void a_dead_process_is_found(rank_type n, rank_type victim, F const& first) {
   std::vector<verdict> const verdicts = W::run(n, [&](auto& t) -> verdict {
     if (t.rank() == victim) {
-      std::ignore = support::until(t, [turns = 0]() mutable { return ++turns == 100; });
+      std::ignore = support::drive_until(t, [turns = 0]() mutable { return ++turns == 100; });
       first();
       ::kill(::getpid(), SIGKILL);
     }
     return talk_until_fault(t, {0, 0}, failure::peer_lost, victim);
   });
   for (rank_type r = 0; r < n; ++r) {
-    BOOST_TEST(verdicts[r] == (r == victim ? support::died : ""), "rank " << r << ": " << verdicts[r]);
+    BOOST_TEST(verdicts[r] == (r == victim ? support::death_verdict : ""), "rank " << r << ": " << verdicts[r]);
   }
 }
 template <class W>
@@ -281,7 +285,7 @@ void a_stopped_process_is_waited_for() {
     auto const process = static_cast<pid_t>(std::stol(meet.exchange(std::to_string(::getpid()))[1]));
     if (t.rank() == 1) {
       ::raise(SIGSTOP);
-      return support::until(t, [&] { return t.send(0, s, {&mark, 1}, 1).is_accepted; });
+      return support::drive_until(t, [&] { return t.send(0, s, {&mark, 1}, 1).is_accepted; });
     }
     auto const is_stopped = [&] {
       std::ifstream status_file("/proc/" + std::to_string(process) + "/stat");
@@ -289,15 +293,17 @@ void a_stopped_process_is_waited_for() {
       std::getline(status_file, text);
       return text.find(") T ") != text.npos;
     };
-    if (verdict bad = support::until(t, is_stopped); !bad.empty()) {
+    if (verdict bad = support::drive_until(t, is_stopped); !bad.empty()) {
       return bad;
     }
-    verdict bad = support::until(t, [&, turns = 0]() mutable {
+    verdict bad = support::drive_until(t, [&, turns = 0]() mutable {
       t.probe();
       return ++turns == 3000;
     });
     ::kill(process, SIGCONT);
-    return !bad.empty() ? bad : support::until(t, [&] { return static_cast<bool>(t.view(1, s, {1, 1, nullptr})); });
+    return !bad.empty() ? bad : support::drive_until(t, [&] {
+      return static_cast<bool>(t.view(1, s, {1, 1, nullptr}));
+    });
   }));
 }
 
@@ -315,11 +321,11 @@ void a_forked_child_takes_no_part() {
     flow const s{0, 0};
     std::byte const mark{};
     t.begin(s, a_call(0));
-    verdict bad = support::until(t, [&] { return t.send(1 - t.rank(), s, {&mark, 1}, 1).is_accepted; });
-    bad = !bad.empty() ? bad : support::until(t, [&] {
+    verdict bad = support::drive_until(t, [&] { return t.send(1 - t.rank(), s, {&mark, 1}, 1).is_accepted; });
+    bad = !bad.empty() ? bad : support::drive_until(t, [&] {
       return static_cast<bool>(t.view(1 - t.rank(), s, {1, 1, nullptr}));
     });
-    return status != 0 ? "the child did not come to its end" : bad;
+    return status != 0 ? "the child did not end" : bad;
   }));
 }
 
@@ -332,14 +338,14 @@ void destruction_with_work_in_flight_is_clean(rank_type n, std::size_t bytes) {
       for (std::uint32_t lane = 0; lane < lane_count; ++lane) {
         jobs.push_back(all_to_all_messages(t.rank(), n, {lane, 0}, {{0, bytes}, {0, 40}, {0, bytes}}));
       }
-      int left = turns + static_cast<int>(t.rank());
+      int remaining_turns = turns + static_cast<int>(t.rank());
       verdict const v = support::run(t, jobs, [&](auto&) {
-        if (--left == 0) {
+        if (--remaining_turns == 0) {
           t.revoke({failure::cancelled, t.rank(), t.rank()});
         }
       });
-      bool const expected = v.empty() || v.starts_with("fault(cancelled") || v.starts_with("fault(peer lost");
-      return expected ? "" : v;
+      bool const is_expected = v.empty() || v.starts_with("fault(cancelled") || v.starts_with("fault(peer lost");
+      return is_expected ? "" : v;
     }));
   }
 }
@@ -356,7 +362,7 @@ void quiesce_waits_for_readers_and_writers(int worlds) {
       if (t.rank() == 0) {
         std::vector<std::byte> data(bytes, std::byte{1});
         for (rank_type receiver : {1U, 2U}) {
-          verdict const bad = support::until(t, [&] { return t.send(receiver, s, data, 1).is_accepted; });
+          verdict const bad = support::drive_until(t, [&] { return t.send(receiver, s, data, 1).is_accepted; });
           if (!bad.empty()) {
             return bad;
           }
@@ -372,7 +378,7 @@ void quiesce_waits_for_readers_and_writers(int worlds) {
       }
       std::vector<std::byte> place(bytes);
       verdict complaint;
-      verdict const wait_verdict = support::until(t, [&] {
+      verdict const wait_verdict = support::drive_until(t, [&] {
         chunk const c = t.view(0, s, {bytes, 1, t.rank() == 2 ? place.data() : nullptr});
         if (c && std::any_of(c.data, c.data + c.bytes, [](std::byte b) { return b != std::byte{1}; })) {
           complaint = "read memory that was not there any more";

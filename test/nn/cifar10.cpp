@@ -58,7 +58,8 @@ std::string complaint_about(fs::path const& file) {
 
 BOOST_AUTO_TEST_CASE(plain_and_packed_files_one_after_the_other) {
   folder const f;
-  std::vector<fs::path> const files{f.plain("a.bin", batch({3, 0, 9})), f.packed("b.bin.gz", batch({1}))};
+  std::vector<fs::path> const files{f.write_plain("a.bin", batch({3, 0, 9})),
+                                    f.write_compressed("b.bin.gz", batch({1}))};
   auto const data = nn::read_cifar10(files);
   BOOST_TEST((data.shape == nn::image_shape{3, 32, 32}));
   BOOST_TEST(data.classes == 10U);
@@ -82,22 +83,23 @@ BOOST_AUTO_TEST_CASE(truncations_are_found) {
   folder const f;
   auto const whole = batch({3, 5});
   for (std::size_t const length : {0U, 1U, 2U, 3072U, 3074U, 6145U}) {
-    auto const short_file = f.plain("cut.bin", bytes(whole.begin(), whole.begin() + static_cast<long>(length)));
+    auto const short_file = f.write_plain("cut.bin", bytes(whole.begin(), whole.begin() + static_cast<long>(length)));
     auto const text = complaint_about(short_file);
     expect_part(text, "truncated: expected whole images of 3073 bytes");
     expect_part(text, "found " + std::to_string(length / 3073) + " and " + std::to_string(length % 3073) + " bytes");
   }
   // a compressed file that ends too early, after a whole image
-  auto const compressed_file = f.packed("p.bin.gz", whole);
+  auto const compressed_file = f.write_compressed("p.bin.gz", whole);
   std::ifstream stream(compressed_file, std::ios::binary);
   bytes const contents{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-  expect_part(complaint_about(f.plain("cut.bin.gz", bytes(contents.begin(), contents.end() - 9))), "is truncated");
+  expect_part(complaint_about(f.write_plain("cut.bin.gz", bytes(contents.begin(), contents.end() - 9))),
+              "is truncated");
 }
 
 BOOST_AUTO_TEST_CASE(foreign_files_are_called_what_they_are) {
   folder const f;
   auto const expect_complaint = [&](bytes const& content, std::string const& part) {
-    expect_part(complaint_about(f.plain("foreign.bin", content)), "is not a batch of CIFAR-10 but " + part);
+    expect_part(complaint_about(f.write_plain("foreign.bin", content)), "is not a batch of CIFAR-10 but " + part);
   };
   expect_complaint(support::idx_file(0x803, {1, 2, 2}, {1, 2, 3, 4}), "an idx file");
   expect_complaint(support::idx_file(0x801, {3}, {1, 2, 3}), "an idx file");
@@ -112,16 +114,16 @@ BOOST_AUTO_TEST_CASE(foreign_files_are_called_what_they_are) {
   expect_complaint({'P', 'K', 3, 4, 0}, "a zip archive");
   expect_complaint({0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'}, "a PNG picture");
   expect_complaint(bytes(2 * 3074), "a file of CIFAR-100");
-  auto const once = f.packed("once.gz", batch({1}));
+  auto const once = f.write_compressed("once.gz", batch({1}));
   std::ifstream stream(once, std::ios::binary);
   auto const twice =
-      f.packed("twice.bin.gz", {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()});
+      f.write_compressed("twice.bin.gz", {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()});
   expect_part(complaint_about(twice), "compressed twice");
 }
 
 BOOST_AUTO_TEST_CASE(labels_beyond_the_classes) {
   folder const f;
-  expect_part(complaint_about(f.plain("l.bin", batch({9, 10, 2}))),
+  expect_part(complaint_about(f.write_plain("l.bin", batch({9, 10, 2}))),
               "is mislabelled: expected labels from 0 to 9, found 10 for image 1");
 }
 
@@ -134,18 +136,18 @@ BOOST_AUTO_TEST_CASE(folders_of_cifar10) {
   expect_part(complaint([&] { return nn::read_folder(f.path / "none"); }), "is not a folder");
   expect_part(complaint([&] { return nn::read_cifar10_folder(f.path / "none"); }), "is not a folder");
 
-  f.plain("data_batch_2.bin", batch({2}));
+  f.write_plain("data_batch_2.bin", batch({2}));
   expect_part(problem(), "test_batch.bin");
   BOOST_TEST(problem().find("data_batch_1") == std::string::npos);  // lists only missing files
-  f.packed("data_batch_1.bin.gz", batch({1, 1}));
-  f.packed("data_batch_2.bin.gz", batch({7, 7, 7}));  // also batch 2, compressed: the plain file is read
-  f.plain("data_batch_3", batch({3}));                // no .bin: not a batch
-  f.plain("test_batch_first.bin", batch({8}));
+  f.write_compressed("data_batch_1.bin.gz", batch({1, 1}));
+  f.write_compressed("data_batch_2.bin.gz", batch({7, 7, 7}));  // also batch 2, compressed: the plain file is read
+  f.write_plain("data_batch_3", batch({3}));                    // no .bin: not a batch
+  f.write_plain("test_batch_first.bin", batch({8}));
   auto const data = nn::read_folder(f.path);
   BOOST_TEST((data.training.labels == bytes{1, 1, 2}));
   BOOST_TEST((data.test.labels == bytes{8}));
 
-  f.plain("t10k-labels-idx1-ubyte", {});
+  f.write_plain("t10k-labels-idx1-ubyte", {});
   expect_part(problem(), "both batches of CIFAR-10 and idx files");
 }
 
@@ -153,13 +155,13 @@ BOOST_AUTO_TEST_CASE(folders_of_idx_files) {
   folder const f;
   auto const images = support::idx_file(0x803, {1, 2, 2}, {1, 2, 3, 4});
   auto const labels = support::idx_file(0x801, {1}, {5});
-  f.plain("train-images-idx3-ubyte", images);
+  f.write_plain("train-images-idx3-ubyte", images);
   auto const text = complaint([&] { return nn::read_folder(f.path); });
   expect_part(text, "t10k-images-idx3-ubyte");
   BOOST_TEST(text.find("data_batch") == std::string::npos);  // only idx files are missing
-  f.plain("train-labels-idx1-ubyte", labels);
-  f.plain("t10k-images-idx3-ubyte", images);
-  f.plain("t10k-labels-idx1-ubyte", labels);
+  f.write_plain("train-labels-idx1-ubyte", labels);
+  f.write_plain("t10k-images-idx3-ubyte", images);
+  f.write_plain("t10k-labels-idx1-ubyte", labels);
   BOOST_TEST((nn::read_folder(f.path).test.shape == nn::image_shape{1, 2, 2}));
 }
 

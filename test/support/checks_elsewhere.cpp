@@ -16,11 +16,11 @@ BOOST_AUTO_TEST_CASE(thread) {
 }
 
 BOOST_AUTO_TEST_CASE(child) {
-  if (::pid_t const forked = ::fork(); forked == 0) {
+  if (::pid_t const process = ::fork(); process == 0) {
     BOOST_TEST(true);
     ::_exit(0);
   } else {
     int status = 0;
-    BOOST_REQUIRE(::waitpid(forked, &status, 0) == forked);
+    BOOST_REQUIRE(::waitpid(process, &status, 0) == process);
   }
 }

@@ -26,17 +26,17 @@ class comma_locale {
     std::filesystem::create_directory(folder + "/comma");
     write(folder + "/comma/LC_NUMERIC");
     ::setenv("LOCPATH", folder.c_str(), 1);
-    bool const known = std::setlocale(LC_NUMERIC, "comma") != nullptr;
+    bool const is_known = std::setlocale(LC_NUMERIC, "comma") != nullptr;
     std::filesystem::remove_all(folder);
-    if (!known || std::to_string(0.5) != "0,500000") {
+    if (!is_known || std::to_string(0.5) != "0,500000") {
       throw std::runtime_error("the C library does not take the locale that this test made");
     }
-    before_ = std::locale::global(std::locale(std::locale::classic(), new punctuation));
+    previous_locale_ = std::locale::global(std::locale(std::locale::classic(), new punctuation));
   }
   comma_locale(comma_locale const&) = delete;
   comma_locale& operator=(comma_locale const&) = delete;
   ~comma_locale() {
-    std::locale::global(before_);
+    std::locale::global(previous_locale_);
     std::setlocale(LC_NUMERIC, "C");
   }
 
@@ -62,7 +62,7 @@ class comma_locale {
     }
   }
 
-  std::locale before_;
+  std::locale previous_locale_;
 };
 
 }  // namespace support

@@ -27,23 +27,23 @@ struct folder {
   folder(folder const&) = delete;
   folder& operator=(folder const&) = delete;
 
-  fs::path plain(std::string const& name, bytes const& content) const {
+  fs::path write_plain(std::string const& name, bytes const& content) const {
     std::ofstream(path / name, std::ios::binary)
         .write(reinterpret_cast<char const*>(content.data()), static_cast<std::streamsize>(content.size()));
     return path / name;
   }
-  fs::path packed(std::string const& name, bytes const& content) const {
+  fs::path write_compressed(std::string const& name, bytes const& content) const {
     gzFile const file = gzopen((path / name).c_str(), "wb");
     gzwrite(file, content.data(), static_cast<unsigned>(content.size()));
     gzclose(file);
     return path / name;
   }
   /// Writes some bytes, followed by this many times 16 MiB of zeros, compressed a thousandfold.
-  fs::path bomb(std::string const& name, bytes const& first, std::size_t times) const {
-    auto const zeros = packed(name + ".zeros", bytes(std::size_t{16} << 20));
-    std::ofstream all(packed(name, first), std::ios::binary | std::ios::app);
+  fs::path write_bomb(std::string const& name, bytes const& first, std::size_t times) const {
+    auto const zeros = write_compressed(name + ".zeros", bytes(std::size_t{16} << 20));
+    std::ofstream file(write_compressed(name, first), std::ios::binary | std::ios::app);
     for (std::size_t i = 0; i != times; ++i) {  // members of a gzip file are unpacked one after the other
-      all << std::ifstream(zeros, std::ios::binary).rdbuf();
+      file << std::ifstream(zeros, std::ios::binary).rdbuf();
     }
     return path / name;
   }

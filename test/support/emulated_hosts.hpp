@@ -9,18 +9,18 @@ namespace tutti::support {
 
 /// by_locality on a machine whose ranks are divided into hosts of `ranks_per_host` consecutive ranks; 0 for the real
 /// hosts. The number is no part of the type, so that tests are not compiled again for each.
-template <class Near, class Far>
-class emulated_hosts : public by_locality<Near, Far> {
+template <class IntraHost, class InterHost>
+class emulated_hosts : public by_locality<IntraHost, InterHost> {
  public:
-  using options = typename by_locality<Near, Far>::options;
+  using options = typename by_locality<IntraHost, InterHost>::options;
 
   inline static rank_type ranks_per_host = 2;
 
   template <rendezvous M>
-  explicit emulated_hosts(M& meet, options o = {}) : by_locality<Near, Far>(meet, divided(o)) {}
+  explicit emulated_hosts(M& meet, options o = {}) : by_locality<IntraHost, InterHost>(meet, divide(o)) {}
 
  private:
-  static options divided(options o) {
+  static options divide(options o) {
     o.ranks_per_host = ranks_per_host;
     return o;
   }
@@ -30,13 +30,13 @@ class emulated_hosts : public by_locality<Near, Far> {
 template <class Transport>
 class hosts_of {
  public:
-  explicit hosts_of(rank_type ranks) : before_(std::exchange(Transport::ranks_per_host, ranks)) {}
+  explicit hosts_of(rank_type ranks) : previous_count_(std::exchange(Transport::ranks_per_host, ranks)) {}
   hosts_of(hosts_of const&) = delete;
   hosts_of& operator=(hosts_of const&) = delete;
-  ~hosts_of() { Transport::ranks_per_host = before_; }
+  ~hosts_of() { Transport::ranks_per_host = previous_count_; }
 
  private:
-  rank_type before_;
+  rank_type previous_count_;
 };
 
 }  // namespace tutti::support

@@ -24,13 +24,13 @@ template <class F>
     return false;
   }
   int status = 0;
-  ::pid_t ended = 0;
-  auto const until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while ((ended = ::waitpid(child, &status, WNOHANG)) == 0) {
-    if (std::chrono::steady_clock::now() > until) {
+  ::pid_t finished_child = 0;
+  auto const deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while ((finished_child = ::waitpid(child, &status, WNOHANG)) == 0) {
+    if (std::chrono::steady_clock::now() > deadline) {
       ::kill(child, SIGKILL);
     }
     std::this_thread::yield();
   }
-  return ended == child && status == 0;
+  return finished_child == child && status == 0;
 }

@@ -24,7 +24,7 @@ struct heap_and_locks {
 };
 
 /// The counts of this thread since it began.
-inline thread_local constinit heap_and_locks counted_by_now{};
+inline thread_local constinit heap_and_locks thread_counts{};
 
 /// The C library's function of this name.
 template <class F>
@@ -43,47 +43,47 @@ void* __libc_realloc(void*, std::size_t);
 void* __libc_memalign(std::size_t, std::size_t);
 
 void* malloc(std::size_t bytes) {
-  ++support::counted_by_now.allocations;
+  ++support::thread_counts.allocations;
   return __libc_malloc(bytes);
 }
 void* calloc(std::size_t n, std::size_t bytes) {
-  ++support::counted_by_now.allocations;
+  ++support::thread_counts.allocations;
   return __libc_calloc(n, bytes);
 }
 void* realloc(void* old, std::size_t bytes) {
-  ++support::counted_by_now.allocations;
+  ++support::thread_counts.allocations;
   return __libc_realloc(old, bytes);
 }
 void* memalign(std::size_t alignment, std::size_t bytes) {
-  ++support::counted_by_now.allocations;
+  ++support::thread_counts.allocations;
   return __libc_memalign(alignment, bytes);
 }
 void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
   return memalign(alignment, bytes);
 }
-int posix_memalign(void** to, std::size_t alignment, std::size_t bytes) {
-  *to = memalign(alignment, bytes);
-  return *to == nullptr ? ENOMEM : 0;
+int posix_memalign(void** result, std::size_t alignment, std::size_t bytes) {
+  *result = memalign(alignment, bytes);
+  return *result == nullptr ? ENOMEM : 0;
 }
 
 int pthread_mutex_lock(pthread_mutex_t* m) {
   static auto* const next = support::next_function<int(pthread_mutex_t*)>("pthread_mutex_lock");
-  ++support::counted_by_now.locks;
+  ++support::thread_counts.locks;
   return next(m);
 }
 int pthread_mutex_trylock(pthread_mutex_t* m) {
   static auto* const next = support::next_function<int(pthread_mutex_t*)>("pthread_mutex_trylock");
-  ++support::counted_by_now.locks;
+  ++support::thread_counts.locks;
   return next(m);
 }
 int pthread_rwlock_rdlock(pthread_rwlock_t* l) {
   static auto* const next = support::next_function<int(pthread_rwlock_t*)>("pthread_rwlock_rdlock");
-  ++support::counted_by_now.locks;
+  ++support::thread_counts.locks;
   return next(l);
 }
 int pthread_rwlock_wrlock(pthread_rwlock_t* l) {
   static auto* const next = support::next_function<int(pthread_rwlock_t*)>("pthread_rwlock_wrlock");
-  ++support::counted_by_now.locks;
+  ++support::thread_counts.locks;
   return next(l);
 }
 // NOLINTEND

@@ -14,20 +14,20 @@ namespace tutti::support {
 /// assigns, and are removed with this object. A thread that enters one stays in it.
 class network_spaces {
  public:
-  /// The reason why hosts cannot be made here; "" if they can.
-  [[nodiscard]] static std::string missing() {
+  /// The reason why this machine cannot make hosts; "" if they can.
+  [[nodiscard]] static std::string obstacle() {
     network_spaces const probe;
     return probe.complaint_;
   }
 
   network_spaces() : prefix_("tuttitest" + std::to_string(::getpid()) + "-") {
     for (int host : {0, 1}) {
-      tell("ip netns add " + name(host));
+      run("ip netns add " + name(host));
     }
-    tell("ip -n " + name(0) + " link add " + port(0) + " type veth peer name " + port(1) + " netns " + name(1));
+    run("ip -n " + name(0) + " link add " + port(0) + " type veth peer name " + port(1) + " netns " + name(1));
     for (int host : {0, 1}) {
-      on(host, "link set lo up");
-      on(host, "link set " + port(host) + " up");
+      configure(host, "link set lo up");
+      configure(host, "link set " + port(host) + " up");
     }
   }
   network_spaces(network_spaces const&) = delete;
@@ -43,11 +43,11 @@ class network_spaces {
   [[nodiscard]] static std::string port(int host) { return host == 0 ? "left0" : "right7"; }
 
   /// Gives a host's ip(8) a command, such as "link set lo down".
-  void on(int host, std::string const& what) { tell("ip -n " + name(host) + " " + what); }
+  void configure(int host, std::string const& command) { run("ip -n " + name(host) + " " + command); }
   /// Gives the ends of the cable the addresses 1 and 2 of an IPv6 network, without duplicate detection.
   void give_addresses() {
     for (int host : {0, 1}) {
-      on(host, "addr add fd00::" + std::to_string(host + 1) + "/64 dev " + port(host) + " nodad");
+      configure(host, "addr add fd00::" + std::to_string(host + 1) + "/64 dev " + port(host) + " nodad");
     }
   }
   /// Moves this process into a host.
@@ -64,7 +64,7 @@ class network_spaces {
 
  private:
   [[nodiscard]] std::string name(int host) const { return prefix_ + std::to_string(host); }
-  void tell(std::string const& command) {
+  void run(std::string const& command) {
     if (complaint_.empty() && std::system((command + " 2> /dev/null").c_str()) != 0) {
       complaint_ = "'" + command + "' fails: are you root, and is ip(8) there?";
     }

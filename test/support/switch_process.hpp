@@ -52,32 +52,32 @@ class switch_process {
   void kill() const { ::kill(child_, SIGKILL); }
 
  private:
-  [[noreturn]] void serve(int tell) {
+  [[noreturn]] void serve(int report_pipe) {
     namespace nic = tutti::detail::fpga_nic;
     using namespace std::chrono_literals;
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    static volatile std::sig_atomic_t crashed = 0;
-    ::signal(SIGUSR1, [](int) { crashed = 1; });
+    static volatile std::sig_atomic_t crash_flag = 0;
+    ::signal(SIGUSR1, [](int) { crash_flag = 1; });
     nic::udp_port port(tutti::detail::net::resolve("127.0.0.1", 0).front(), {}, seal_);
     std::uint16_t const number = tutti::detail::net::local_address(port.descriptor()).port();
-    if (::write(tell, &number, sizeof number) != sizeof number) {
+    if (::write(report_pipe, &number, sizeof number) != sizeof number) {
       ::_exit(1);
     }
     for (;;) {
       nic::summing_switch<nic::endpoint> device({.guard = nic::key{}}, seal_);
-      for (crashed = 0; crashed == 0;) {
-        pollfd one{port.descriptor(), POLLIN, 0};
-        ::poll(&one, 1, 10);
-        while (port.drain([&](nic::endpoint const& from, std::span<std::byte const> bytes, bool congested) {
-          device.take(from, bytes, congested, tutti::steady_now(),
-                      [&](nic::endpoint const& to, nic::header const& h, std::span<std::byte const> payload) {
-                        port.send(to, h, payload);
+      for (crash_flag = 0; crash_flag == 0;) {
+        pollfd entry{port.descriptor(), POLLIN, 0};
+        ::poll(&entry, 1, 10);
+        while (port.drain([&](nic::endpoint const& sender, std::span<std::byte const> bytes, bool is_congested) {
+          device.take(sender, bytes, is_congested, tutti::steady_now(),
+                      [&](nic::endpoint const& receiver, nic::header const& h, std::span<std::byte const> payload) {
+                        port.send(receiver, h, payload);
                       });
         }) != 0) {
           port.flush();
         }
       }
-      for (auto const until = tutti::steady_now() + 250ms; tutti::steady_now() < until;) {
+      for (auto const end = tutti::steady_now() + 250ms; tutti::steady_now() < end;) {
         port.drain([](auto&&...) {});
         ::poll(nullptr, 0, 1);
       }

@@ -36,8 +36,8 @@ inline constexpr auto multiples_of_7 = [] {
 }
 static_assert(pattern_part(3, 1000).size() == 24 && pattern_part(3, 1000)[23] == pattern(3, 1023));
 
-[[nodiscard]] inline std::uint64_t seed_of(rank_type from, rank_type to, flow s, std::size_t k) {
-  return ((std::uint64_t{from} * 67 + to) * 41 + s.lane) * 100'003 + s.number * 977ULL + k;
+[[nodiscard]] inline std::uint64_t seed_of(rank_type sender, rank_type receiver, flow s, std::size_t k) {
+  return ((std::uint64_t{sender} * 67 + receiver) * 41 + s.lane) * 100'003 + s.number * 977ULL + k;
 }
 
 struct planned_message {
@@ -48,10 +48,10 @@ struct planned_message {
 
 /// The messages that one rank sends and receives on one flow.
 struct job {
-  flow on;
-  call what;
-  std::vector<planned_message> out;
-  std::vector<planned_message> in;
+  flow message_flow;
+  call operation;
+  std::vector<planned_message> outgoing;
+  std::vector<planned_message> incoming;
 };
 
 /// Does one job as an engine would: step by step, without waiting. Checks every byte that arrives, and overwrites its
@@ -60,64 +60,69 @@ template <class T>
 class courier {
  public:
   explicit courier(job work)
-      : work_(std::move(work)), complete_(work_.in.size()), got_(work_.in.size()), places_(work_.in.size()) {
-    for (planned_message const& p : work_.out) {
+      : work_(std::move(work)),
+        complete_(work_.incoming.size()),
+        received_bytes_(work_.incoming.size()),
+        places_(work_.incoming.size()) {
+    for (planned_message const& p : work_.outgoing) {
       buffers_.emplace_back(p.bytes + 1);  // messages start at an odd address
     }
   }
 
-  [[nodiscard]] flow on() const { return work_.on; }
+  [[nodiscard]] flow message_flow() const { return work_.message_flow; }
   [[nodiscard]] verdict const& complaint() const { return complaint_; }
 
   /// Returns true once all is sent, received and free again.
   bool advance(T& t) {
-    if (!open_) {
-      t.begin(work_.on, work_.what);
-      for (std::size_t k = 0; k < work_.out.size(); ++k) {
+    if (!is_open_) {
+      t.begin(work_.message_flow, work_.operation);
+      for (std::size_t k = 0; k < work_.outgoing.size(); ++k) {
         fill(t, k);
       }
-      open_ = true;
+      is_open_ = true;
     }
     send(t);
     reclaim(t);
-    bool const received = receive(t);
-    if (sending_ != work_.out.size() || !unreleased_.empty() || !received) {
+    bool const is_received = receive(t);
+    if (sending_ != work_.outgoing.size() || !pending_releases_.empty() || !is_received) {
       return false;
     }
-    t.end(work_.on);
+    t.end(work_.message_flow);
     return true;
   }
 
  private:
-  struct unreleased {
-    ticket until;
+  struct pending_release {
+    ticket release_ticket;
     rank_type peer;
     std::span<std::byte> bytes;
   };
 
   [[nodiscard]] std::span<std::byte> buffer(std::size_t k) { return std::span(buffers_[k]).subspan(1); }
-  [[nodiscard]] static std::size_t place_in_order(std::vector<planned_message> const& all, std::size_t k) {
-    return static_cast<std::size_t>(std::count_if(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(k),
-                                                  [&](planned_message const& p) { return p.peer == all[k].peer; }));
+  [[nodiscard]] static std::size_t place_in_order(std::vector<planned_message> const& messages, std::size_t k) {
+    return static_cast<std::size_t>(
+        std::count_if(messages.begin(), messages.begin() + static_cast<std::ptrdiff_t>(k),
+                      [&](planned_message const& p) { return p.peer == messages[k].peer; }));
   }
   static void scribble(std::span<std::byte> bytes) { std::fill(bytes.begin(), bytes.end(), std::byte{0xdd}); }
 
   void fill(T& t, std::size_t k) {
-    std::uint64_t const seed = seed_of(t.rank(), work_.out[k].peer, work_.on, place_in_order(work_.out, k));
-    std::span<std::byte> const all = buffer(k);
-    for (std::size_t i = 0; i < all.size();) {
+    std::uint64_t const seed =
+        seed_of(t.rank(), work_.outgoing[k].peer, work_.message_flow, place_in_order(work_.outgoing, k));
+    std::span<std::byte> const message = buffer(k);
+    for (std::size_t i = 0; i < message.size();) {
       std::span<std::byte const> const part = pattern_part(seed, i);
-      std::size_t const bytes = std::min(part.size(), all.size() - i);
-      std::memcpy(&all[i], part.data(), bytes);
+      std::size_t const bytes = std::min(part.size(), message.size() - i);
+      std::memcpy(&message[i], part.data(), bytes);
       i += bytes;
     }
   }
 
   void send(T& t) {
-    while (sending_ != work_.out.size()) {
-      planned_message const& p = work_.out[sending_];
-      std::span<std::byte> const rest = buffer(sending_).subspan(accepted_);
-      send_result const s = t.send(p.peer, work_.on, rest, p.granule);
+    while (sending_ != work_.outgoing.size()) {
+      planned_message const& p = work_.outgoing[sending_];
+      std::span<std::byte> const rest = buffer(sending_).subspan(accepted_bytes_);
+      send_result const s = t.send(p.peer, work_.message_flow, rest, p.granule);
       if (!s.is_accepted) {
         return;
       }
@@ -129,54 +134,55 @@ class courier {
       if (s.release_ticket == 0) {
         scribble(rest.first(s.bytes));
       } else {
-        unreleased_.push_back({s.release_ticket, p.peer, rest.first(s.bytes)});
+        pending_releases_.push_back({s.release_ticket, p.peer, rest.first(s.bytes)});
       }
-      accepted_ += s.bytes;
-      if (accepted_ == p.bytes) {
-        accepted_ = 0;
+      accepted_bytes_ += s.bytes;
+      if (accepted_bytes_ == p.bytes) {
+        accepted_bytes_ = 0;
         ++sending_;
       }
     }
   }
 
   void reclaim(T& t) {
-    std::erase_if(unreleased_, [&](unreleased const& l) {
-      bool const free = t.is_released(l.peer, work_.on, l.until);
-      if (free) {
+    std::erase_if(pending_releases_, [&](pending_release const& l) {
+      bool const is_free = t.is_released(l.peer, work_.message_flow, l.release_ticket);
+      if (is_free) {
         scribble(l.bytes);
       }
-      return free;
+      return is_free;
     });
   }
 
   bool receive(T& t) {
-    bool all = true;
-    for (std::size_t k = 0; k < work_.in.size(); ++k) {
+    bool is_complete = true;
+    for (std::size_t k = 0; k < work_.incoming.size(); ++k) {
       if (complete_[k]) {
         continue;
       }
-      all = false;
-      bool const first_of_peer = std::none_of(
-          work_.in.begin(), work_.in.begin() + static_cast<std::ptrdiff_t>(k), [&](planned_message const& p) {
-            return p.peer == work_.in[k].peer && !complete_[static_cast<std::size_t>(&p - work_.in.data())];
+      is_complete = false;
+      bool const is_first_of_peer = std::none_of(
+          work_.incoming.begin(), work_.incoming.begin() + static_cast<std::ptrdiff_t>(k),
+          [&](planned_message const& p) {
+            return p.peer == work_.incoming[k].peer && !complete_[static_cast<std::size_t>(&p - work_.incoming.data())];
           });
-      if (first_of_peer) {
+      if (is_first_of_peer) {
         receive(t, k);
       }
     }
-    return all;
+    return is_complete;
   }
 
   void receive(T& t, std::size_t k) {
-    planned_message const& p = work_.in[k];
-    std::uint64_t const seed = seed_of(p.peer, t.rank(), work_.on, place_in_order(work_.in, k));
+    planned_message const& p = work_.incoming[k];
+    std::uint64_t const seed = seed_of(p.peer, t.rank(), work_.message_flow, place_in_order(work_.incoming, k));
     if (k % 2 == 0) {  // a place, which is the transport's until the message is whole
       places_[k].resize(p.bytes);
     }
     while (!complete_[k]) {
-      std::size_t const rest = p.bytes - got_[k];
-      std::byte* const place = k % 2 == 0 && rest != 0 ? places_[k].data() + got_[k] : nullptr;
-      chunk const c = t.view(p.peer, work_.on, {rest, p.granule, place});
+      std::size_t const rest = p.bytes - received_bytes_[k];
+      std::byte* const place = k % 2 == 0 && rest != 0 ? places_[k].data() + received_bytes_[k] : nullptr;
+      chunk const c = t.view(p.peer, work_.message_flow, {rest, p.granule, place});
       if (!c) {
         return;
       }
@@ -186,32 +192,32 @@ class courier {
         return;
       }
       for (std::size_t i = 0; i < c.bytes;) {
-        std::span<std::byte const> const part = pattern_part(seed, got_[k] + i);
+        std::span<std::byte const> const part = pattern_part(seed, received_bytes_[k] + i);
         std::size_t const bytes = std::min(part.size(), c.bytes - i);
         if (std::memcmp(c.data + i, part.data(), bytes) != 0) {
-          auto const right = std::mismatch(part.begin(), part.end(), c.data + i).first - part.begin();
-          complaint_ = "byte " + std::to_string(got_[k] + i + static_cast<std::size_t>(right)) + " of message " +
-                       std::to_string(k) + " from " + std::to_string(p.peer) + " is wrong";
+          auto const equal_count = std::mismatch(part.begin(), part.end(), c.data + i).first - part.begin();
+          complaint_ = "byte " + std::to_string(received_bytes_[k] + i + static_cast<std::size_t>(equal_count)) +
+                       " of message " + std::to_string(k) + " from " + std::to_string(p.peer) + " is wrong";
           return;
         }
         i += bytes;
       }
-      t.release(p.peer, work_.on);
-      got_[k] += c.bytes;
-      complete_[k] = got_[k] == p.bytes;
+      t.release(p.peer, work_.message_flow);
+      received_bytes_[k] += c.bytes;
+      complete_[k] = received_bytes_[k] == p.bytes;
     }
   }
 
   job work_;
   std::vector<std::vector<std::byte>> buffers_;
-  std::vector<unreleased> unreleased_;
+  std::vector<pending_release> pending_releases_;
   std::size_t sending_ = 0;
-  std::size_t accepted_ = 0;
+  std::size_t accepted_bytes_ = 0;
   std::vector<bool> complete_;
-  std::vector<std::size_t> got_;
+  std::vector<std::size_t> received_bytes_;
   std::vector<std::vector<std::byte>> places_;
   verdict complaint_;
-  bool open_ = false;
+  bool is_open_ = false;
 };
 
 /// Yields to the other ranks; there may be more of them than processors.
@@ -226,11 +232,11 @@ inline constexpr duration patience = std::chrono::seconds(40);
          std::to_string(f.reporter) + ")";
 }
 
-/// Drives the transport until `done()`. Returns "" or the failure.
-template <class T, class Done>
-verdict until(T& t, Done&& done) {
+/// Drives the transport until `condition()`. Returns "" or the failure.
+template <class T, class Condition>
+verdict drive_until(T& t, Condition&& condition) {
   time_point deadline = t.now() + patience;
-  for (unsigned turn = 1; !done(); ++turn) {
+  for (unsigned turn = 1; !condition(); ++turn) {
     if (fault const f = t.fault()) {
       return describe_fault(f);
     }
@@ -246,7 +252,7 @@ verdict until(T& t, Done&& done) {
   return "";
 }
 
-/// Does jobs: on each lane in the order given, on different lanes at the same time, advanced in an order that
+/// Does jobs: on each lane in the given order, on different lanes at the same time, advanced in an order that
 /// `shuffle(lanes in flight)` chooses.
 template <class T, class Shuffle>
 verdict run(T& t, std::vector<job> const& jobs, Shuffle&& shuffle) {
@@ -256,25 +262,25 @@ verdict run(T& t, std::vector<job> const& jobs, Shuffle&& shuffle) {
   }
   std::vector<courier<T>> flying;
   verdict complaint;
-  verdict const waited = until(t, [&] {
+  verdict const wait_verdict = drive_until(t, [&] {
     for (std::size_t i = waiting.size(); i-- != 0;) {
-      std::uint32_t const lane = jobs[waiting[i]].on.lane;
-      if (std::none_of(flying.begin(), flying.end(), [&](auto const& c) { return c.on().lane == lane; })) {
+      std::uint32_t const lane = jobs[waiting[i]].message_flow.lane;
+      if (std::none_of(flying.begin(), flying.end(), [&](auto const& c) { return c.message_flow().lane == lane; })) {
         flying.emplace_back(jobs[waiting[i]]);
         waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(i));
       }
     }
     shuffle(flying);
     for (std::size_t i = flying.size(); i-- != 0 && complaint.empty();) {
-      bool const done = flying[i].advance(t);
+      bool const is_done = flying[i].advance(t);
       complaint = flying[i].complaint();
-      if (done) {
+      if (is_done) {
         flying.erase(flying.begin() + static_cast<std::ptrdiff_t>(i));
       }
     }
     return !complaint.empty() || (flying.empty() && waiting.empty());
   });
-  verdict const result = complaint.empty() ? waited : complaint;
+  verdict const result = complaint.empty() ? wait_verdict : complaint;
   if (!result.empty()) {  // peers may still be reading the buffers, which are destroyed here
     t.revoke({failure::cancelled, t.rank(), t.rank()});
     t.quiesce();

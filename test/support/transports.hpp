@@ -16,7 +16,7 @@ namespace support {
 
 /// True if transports between processes are left out. The thread sanitizer does not see other processes, and the
 /// second compiler reads the same law over each transport.
-inline constexpr bool without_processes = watched_by_thread_sanitizer || read_by_second_compiler;
+inline constexpr bool without_processes = is_watched_by_thread_sanitizer || is_read_by_second_compiler;
 
 /// Leaves a law out. (Boost.Test takes no empty std::tuple.)
 using no_transport = boost::mpl::list<>;
@@ -32,6 +32,6 @@ using transports = std::conditional_t<without_processes, std::tuple<tutti::loopb
                                       std::tuple<tutti::loopback, tutti::shared_memory, tutti::tcp>>;
 
 /// For laws of the engine, which is the same over each transport: sanitizers check it over one.
-using transports_of_the_engine = std::conditional_t<watched, std::tuple<tutti::loopback>, transports>;
+using transports_of_the_engine = std::conditional_t<is_watched, std::tuple<tutti::loopback>, transports>;
 
 }  // namespace support

@@ -14,15 +14,15 @@ namespace tutti::support {
 using verdict = std::string;
 
 /// The verdict on a rank that was killed with SIGKILL.
-inline constexpr char const* died = "died";
+inline constexpr char const* death_verdict = "died";
 
 inline std::vector<verdict> verdicts_of(std::vector<outcome<verdict>> const& ends) {
   std::vector<verdict> verdicts;
   for (outcome<verdict> const& end : ends) {
-    rank_failure const& why = end.failure();
-    verdicts.push_back(end                     ? end.value()
-                       : why.signal == SIGKILL ? died
-                                               : "failed(" + std::string(name(why.kind)) + "): " + why.text);
+    rank_failure const& reason = end.failure();
+    verdicts.push_back(end                        ? end.value()
+                       : reason.signal == SIGKILL ? death_verdict
+                                                  : "failed(" + std::string(name(reason.kind)) + "): " + reason.text);
   }
   return verdicts;
 }

@@ -15,24 +15,24 @@ namespace support {
 #endif
 
 #if defined(__SANITIZE_THREAD__) || defined(TUTTI_TEST_WATCHES_THREADS)
-inline constexpr bool watched_by_thread_sanitizer = true;
+inline constexpr bool is_watched_by_thread_sanitizer = true;
 #else
-inline constexpr bool watched_by_thread_sanitizer = false;
+inline constexpr bool is_watched_by_thread_sanitizer = false;
 #endif
 
 #if defined(__SANITIZE_ADDRESS__) || defined(TUTTI_TEST_WATCHES_ADDRESSES)
-inline constexpr bool watched_by_address_sanitizer = true;
+inline constexpr bool is_watched_by_address_sanitizer = true;
 #else
-inline constexpr bool watched_by_address_sanitizer = false;
+inline constexpr bool is_watched_by_address_sanitizer = false;
 #endif
 
-inline constexpr bool watched = watched_by_thread_sanitizer || watched_by_address_sanitizer;
+inline constexpr bool is_watched = is_watched_by_thread_sanitizer || is_watched_by_address_sanitizer;
 
 /// The second compiler only reads the program, and does not build it.
 #if defined(TUTTI_SECOND_COMPILER_READS)
-inline constexpr bool read_by_second_compiler = true;
+inline constexpr bool is_read_by_second_compiler = true;
 #else
-inline constexpr bool read_by_second_compiler = false;
+inline constexpr bool is_read_by_second_compiler = false;
 #endif
 
 }  // namespace support

@@ -35,9 +35,9 @@ namespace {
 
 using namespace tutti;
 using namespace tutti::detail;
+using support::drive_until;
 using support::process_ranks;
 using support::thread_ranks;
-using support::until;
 using support::verdict;
 
 void check_all(std::vector<verdict> const& verdicts, std::string_view expected_text = "") {
@@ -177,7 +177,7 @@ BOOST_AUTO_TEST_CASE(huge_messages_are_cut_between_granules) {
       std::size_t part = 0;
       verdict bad;
       if (t.rank() == 0) {
-        bad = until(t, [&] {
+        bad = drive_until(t, [&] {
           send_result const s = t.send(1, {0, 0}, {data + end, whole - end}, granule);
           part = s.bytes;
           last = s.release_ticket;
@@ -185,7 +185,7 @@ BOOST_AUTO_TEST_CASE(huge_messages_are_cut_between_granules) {
         });
       } else {
         chunk c;
-        bad = until(t, [&] { return static_cast<bool>(c = t.view(0, {0, 0}, {whole - end, granule, nullptr})); });
+        bad = drive_until(t, [&] { return static_cast<bool>(c = t.view(0, {0, 0}, {whole - end, granule, nullptr})); });
         part = c.bytes;
         bad = !bad.empty() || c.data == data + end ? bad : "another address";
         t.release(0, {0, 0});
@@ -195,7 +195,7 @@ BOOST_AUTO_TEST_CASE(huge_messages_are_cut_between_granules) {
       }
       end += part;
     }
-    return t.rank() != 0 ? "" : until(t, [&] { return t.is_released(1, {0, 0}, last); });
+    return t.rank() != 0 ? "" : drive_until(t, [&] { return t.is_released(1, {0, 0}, last); });
   }));
   ::munmap(memory, bytes);
 }
@@ -225,10 +225,10 @@ BOOST_AUTO_TEST_CASE(shared_memory_is_read_where_it_is) {
         bad = !bad.empty() || (whole.is_accepted && whole.release_ticket != 0 && whole.bytes == bytes) ? bad
                                                                                                        : "was copied";
       }
-      bad = !bad.empty() ? bad : until(t, [&] { return t.is_released(1, s, 1) && t.is_released(2, s, 1); });
+      bad = !bad.empty() ? bad : drive_until(t, [&] { return t.is_released(1, s, 1) && t.is_released(2, s, 1); });
     } else {
       chunk c;
-      bad = !bad.empty() ? bad : until(t, [&] { return static_cast<bool>(c = t.view(0, s, {bytes, 1, nullptr})); });
+      bad = !bad.empty() ? bad : drive_until(t, [&] { return static_cast<bool>(c = t.view(0, s, {bytes, 1, nullptr})); });
       bad = bad.empty() && (c.bytes != bytes || c.data[bytes - 1] != std::byte{42}) ? "wrong bytes" : bad;
       t.release(0, s);
     }
@@ -268,14 +268,14 @@ std::vector<verdict> send_private_memory(bool stays_readable) {
           }
           std::size_t end = 0;
           ticket last = 0;
-          bad = until(t, [&] {
+          bad = drive_until(t, [&] {
             send_result const part = t.send(1, s, std::span<std::byte const>(data).subspan(end), granule);
             end += part.bytes;
             last = part.release_ticket;
             return end == bytes;
           });
           if (bad.empty() && is_read) {
-            bad = last == 0 ? "was copied" : until(t, [&] { return t.is_released(1, s, last); });
+            bad = last == 0 ? "was copied" : drive_until(t, [&] { return t.is_released(1, s, last); });
             is_read = t.shares(1, s, data);
             bad = bad.empty() && is_read != stays_readable ? "is not read as it can be" : bad;
           }
@@ -283,7 +283,7 @@ std::vector<verdict> send_private_memory(bool stays_readable) {
           std::fill(data.begin(), data.end(), std::byte{});
           for (std::size_t end = 0; end != bytes && bad.empty();) {
             chunk c;
-            bad = until(t, [&] {
+            bad = drive_until(t, [&] {
               c = t.view(0, s, {bytes - end, granule, has_place ? data.data() + end : nullptr});
               return static_cast<bool>(c);
             });

@@ -13,7 +13,7 @@ namespace {
 
 using namespace tutti;
 using namespace tutti::detail;
-using support::until;
+using support::drive_until;
 using support::verdict;
 
 constexpr std::size_t chunk_bytes = 4096;
@@ -31,7 +31,9 @@ constexpr flow only_flow{0, 0};
 /// Waits for the next message and checks it.
 verdict check_next(tutti::shared_memory& t, std::uint64_t seed) {
   chunk c;
-  verdict const bad = until(t, [&] { return static_cast<bool>(c = t.view(0, only_flow, {chunk_bytes, 1, nullptr})); });
+  verdict const bad = drive_until(t, [&] {
+    return static_cast<bool>(c = t.view(0, only_flow, {chunk_bytes, 1, nullptr}));
+  });
   return !bad.empty() ? bad : holds(c, seed) ? "" : "message " + std::to_string(seed) + " is spoiled";
 }
 

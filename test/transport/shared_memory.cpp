@@ -46,9 +46,9 @@ tutti::support::verdict pass_on(tutti::shared_memory& t) {
   tutti::rank_type const rank = t.rank();
   tutti::rank_type const previous = (rank + t.size() - 1) % t.size();
   tutti::rank_type message = rank;
-  auto bad = tutti::support::until(
+  auto bad = tutti::support::drive_until(
       t, [&] { return t.send((rank + 1) % t.size(), s, std::as_bytes(std::span(&rank, 1)), 4).is_accepted; });
-  bad = !bad.empty() ? bad : tutti::support::until(t, [&] {
+  bad = !bad.empty() ? bad : tutti::support::drive_until(t, [&] {
     auto const c = t.view(previous, s, {sizeof message, sizeof message, nullptr});
     return static_cast<bool>(c) && std::memcpy(&message, c.data, sizeof message) != nullptr;
   });
@@ -58,7 +58,7 @@ tutti::support::verdict pass_on(tutti::shared_memory& t) {
 }
 
 /// More ranks than the 278 messages of one socket that the system lets wait.
-BOOST_AUTO_TEST_CASE(many_ranks, *boost::unit_test::enable_if<!support::watched>()) {
+BOOST_AUTO_TEST_CASE(many_ranks, *boost::unit_test::enable_if<!support::is_watched>()) {
   for (tutti::rank_type const n : {300U, 512U}) {
     tutti::laws::check_all(tutti::support::process_ranks::run(n, [](auto& meet) {
       tutti::shared_memory t(meet, {.chunk_bytes = 4096, .ring_bytes = 16384});  // saves 1.1 GB

@@ -28,7 +28,7 @@ using support::network_spaces;
 
 /// Skips all tests, and counts them as skipped, if hosts cannot be made.
 boost::test_tools::assertion_result hosts_can_be_made(boost::unit_test::test_unit_id) {
-  static std::string const reason = network_spaces::missing();
+  static std::string const reason = network_spaces::obstacle();
   if (!reason.empty()) {
     std::cout << "SKIP: " << reason << '\n';
   }
@@ -121,8 +121,8 @@ BOOST_AUTO_TEST_CASE(hosts_with_ipv6_alone_find_each_other) {
   for (bool const default_route : {false, true}) {
     for (int host : {0, 1}) {
       if (default_route) {
-        hosts.on(host, "-6 route add default dev " + hosts.port(host));
-        hosts.on(host, "-4 route add default dev " + hosts.port(host));  // without an address
+        hosts.configure(host, "-6 route add default dev " + hosts.port(host));
+        hosts.configure(host, "-4 route add default dev " + hosts.port(host));  // without an address
       }
     }
     BOOST_TEST(hosts.complaint() == "");
@@ -135,8 +135,8 @@ BOOST_TEST_DECORATOR(*where_hosts_can_be_made)
 BOOST_AUTO_TEST_CASE(link_local_addresses_serve_whatever_the_interfaces_are_called) {
   network_spaces hosts;
   for (int host : {0, 1}) {  // the system assigns one after a second of duplicate detection
-    hosts.on(host, "addr flush dev " + hosts.port(host));
-    hosts.on(host, "addr add fe80::" + std::to_string(host + 1) + "/64 dev " + hosts.port(host) + " nodad");
+    hosts.configure(host, "addr flush dev " + hosts.port(host));
+    hosts.configure(host, "addr add fe80::" + std::to_string(host + 1) + "/64 dev " + hosts.port(host) + " nodad");
   }
   BOOST_TEST(hosts.complaint() == "");
   for (settings const& s : {settings{}, settings{{hosts.port(0), hosts.port(1)}, 0}}) {
@@ -175,10 +175,10 @@ BOOST_AUTO_TEST_CASE(a_world_of_one_host_needs_any_loopback_address) {
     return ends[0].has_value() ? ends[0].value() : ends[0].failure().text;
   };
   BOOST_TEST(spawn_all() == "sum 6 sum 6 sum 6 ");
-  hosts.on(0, "addr del 127.0.0.1/8 dev lo");
+  hosts.configure(0, "addr del 127.0.0.1/8 dev lo");
   BOOST_TEST(spawn_all() == "sum 6 sum 6 sum 6 ");
-  hosts.on(0, "addr flush dev lo");
-  hosts.on(0, "link set lo down");
+  hosts.configure(0, "addr flush dev lo");
+  hosts.configure(0, "link set lo down");
   BOOST_TEST(hosts.complaint() == "");
   std::string const text = spawn_all();
   BOOST_TEST(text.find("neither 127.0.0.1 nor ::1: its interface lo is down") != text.npos, text);
@@ -189,10 +189,10 @@ BOOST_AUTO_TEST_CASE(an_address_that_two_hosts_have_is_refused) {
   network_spaces hosts;
   hosts.give_addresses();
   for (int host : {0, 1}) {
-    hosts.on(host, "link add docker0 type veth peer name inside0");
-    hosts.on(host, "addr add 172.17.0.1/16 dev docker0");
-    hosts.on(host, "link set docker0 up");
-    hosts.on(host, "link set inside0 up");
+    hosts.configure(host, "link add docker0 type veth peer name inside0");
+    hosts.configure(host, "addr add 172.17.0.1/16 dev docker0");
+    hosts.configure(host, "link set docker0 up");
+    hosts.configure(host, "link set inside0 up");
   }
   BOOST_TEST(hosts.complaint() == "");
   check_all_say(on_two_hosts(hosts, {{"docker0", "docker0"}, 0}, {}, sums),
@@ -216,8 +216,8 @@ BOOST_AUTO_TEST_CASE(a_rank_that_cannot_be_reached_is_not_gone) {
     three_processes const barrier;
     auto const results = on_two_hosts(hosts, {}, o, [&](tutti::communicator<tutti::tcp>& world) -> std::string {
       if (world.rank() != 2) {
-        hosts.on(world.rank() == 0 ? 0 : 1,
-                 std::string("-6 route add ") + route + " fd00::" + (world.rank() == 0 ? "2" : "1") + "/128");
+        hosts.configure(world.rank() == 0 ? 0 : 1,
+                        std::string("-6 route add ") + route + " fd00::" + (world.rank() == 0 ? "2" : "1") + "/128");
       }
       barrier.meet();
       try {
@@ -258,7 +258,7 @@ BOOST_AUTO_TEST_CASE(a_host_that_is_lost_before_its_first_use_is_named) {
   auto const begin = steady_now();
   auto const results = on_two_hosts(hosts, {}, o, [&](tutti::communicator<tutti::tcp>& world) -> std::string {
     if (world.rank() == 1) {
-      hosts.on(1, "link set " + hosts.port(1) + " down");
+      hosts.configure(1, "link set " + hosts.port(1) + " down");
       *is_lost = true;
     }
     while (!*is_lost) {

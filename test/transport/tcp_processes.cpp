@@ -18,7 +18,7 @@ struct amounts : amounts_of_laws {
 };
 using test_cases = transport_cases<ranks_by_tcp, amounts>;
 
-support::cases const some{
+support::cases const delivering{
     {"delivery", test_cases::delivery}, {"flows", test_cases::flows}, {"departures", test_cases::departures}};
 support::cases const dying = test_cases::dying();
 

@@ -48,7 +48,7 @@ void deaths_are_noticed_soon() {
         ::kill(::getpid(), SIGKILL);
       }
       tutti::time_point const begin = t.now();
-      std::ignore = tutti::support::until(t, [&] {
+      std::ignore = tutti::support::drive_until(t, [&] {
         for (tutti::rank_type const peer : {victim, 2 - t.rank()}) {
           if (sending) {
             std::ignore = t.send(peer, s, {&content, 1}, 1);
@@ -83,15 +83,15 @@ BOOST_AUTO_TEST_CASE(long_stops) {
     auto const send = [&] { return t.send(1 - t.rank(), s, {&content, 1}, 1).is_accepted; };
     auto const receive = [&] { return static_cast<bool>(t.view(1 - t.rank(), s, {1, 1, nullptr})); };
     if (t.rank() == 1) {
-      verdict const bad = tutti::support::until(t, receive);
-      return !bad.empty() ? bad : tutti::support::until(t, send);
+      verdict const bad = tutti::support::drive_until(t, receive);
+      return !bad.empty() ? bad : tutti::support::drive_until(t, send);
     }
     ::kill(process, SIGSTOP);
     tutti::time_point const begin = t.now();
-    verdict bad = tutti::support::until(t, [&] { return t.now() - begin > std::chrono::seconds(4); });
+    verdict bad = tutti::support::drive_until(t, [&] { return t.now() - begin > std::chrono::seconds(4); });
     ::kill(process, SIGCONT);
-    bad = !bad.empty() ? bad : tutti::support::until(t, send);
-    return !bad.empty() ? bad : tutti::support::until(t, receive);
+    bad = !bad.empty() ? bad : tutti::support::drive_until(t, send);
+    return !bad.empty() ? bad : tutti::support::drive_until(t, receive);
   }));
 }
 }  // namespace

@@ -55,10 +55,12 @@ constexpr tutti::flow first_flow{0, 0};
 
 verdict give(verbs& t, tutti::rank_type peer) {
   std::byte const content{1};
-  return tutti::support::until(t, [&] { return t.send(peer, first_flow, {&content, 1}, 1).is_accepted; });
+  return tutti::support::drive_until(t, [&] { return t.send(peer, first_flow, {&content, 1}, 1).is_accepted; });
 }
 verdict take(verbs& t, tutti::rank_type peer) {
-  verdict bad = tutti::support::until(t, [&] { return static_cast<bool>(t.view(peer, first_flow, {1, 1, nullptr})); });
+  verdict bad = tutti::support::drive_until(t, [&] {
+    return static_cast<bool>(t.view(peer, first_flow, {1, 1, nullptr}));
+  });
   t.release(peer, first_flow);
   return bad;
 }

@@ -24,15 +24,17 @@ constexpr uid_t any_user = 65534;
 
 verdict send_all(verbs& t, std::span<std::byte const> source) {
   tutti::send_result s;
-  verdict const bad = tutti::support::until(t, [&] { return (s = t.send(1, first_flow, source, 1)).is_accepted; });
-  return !bad.empty() ? bad : tutti::support::until(t, [&] { return t.is_released(1, first_flow, s.release_ticket); });
+  verdict const bad =
+      tutti::support::drive_until(t, [&] { return (s = t.send(1, first_flow, source, 1)).is_accepted; });
+  return !bad.empty() ? bad
+                      : tutti::support::drive_until(t, [&] { return t.is_released(1, first_flow, s.release_ticket); });
 }
 
 /// Returns "" if all received bytes have this value, and arrive at `place` if it is not null.
 verdict receive_all(verbs& t, std::byte value, std::byte* place = nullptr) {
   for (std::size_t received_bytes = 0; received_bytes != bytes;) {
     tutti::chunk c;
-    verdict const bad = tutti::support::until(t, [&] {
+    verdict const bad = tutti::support::drive_until(t, [&] {
       return static_cast<bool>(
           c = t.view(0, first_flow, {bytes - received_bytes, 1, place != nullptr ? place + received_bytes : nullptr}));
     });
@@ -63,11 +65,11 @@ BOOST_AUTO_TEST_CASE(memory_is_mapped_anew) {
         bad = receive_all(t, value);
         continue;
       }
-      void* const place_now = ::mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-      if (place_now == MAP_FAILED || (at != nullptr && place_now != at)) {
+      void* const place = ::mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      if (place == MAP_FAILED || (at != nullptr && place != at)) {
         return "the memory cannot be mapped where it was";
       }
-      at = place_now;
+      at = place;
       std::span const content(static_cast<std::byte*>(at), bytes);
       std::fill(content.begin(), content.end(), value);
       bad = send_all(t, content);
@@ -82,9 +84,9 @@ verdict repeat(verbs& t, std::byte* memory, int rounds) {
   verdict bad;
   for (int round = 0; round < rounds && bad.empty(); ++round) {
     auto const value = static_cast<std::byte>(round + 1);
-    std::byte* const place_now = memory + (round % 2 == 0 ? 0 : bytes);
-    std::fill_n(place_now, bytes, t.rank() == 0 ? value : std::byte{});
-    bad = t.rank() == 0 ? send_all(t, {place_now, bytes}) : receive_all(t, value, place_now);
+    std::byte* const place = memory + (round % 2 == 0 ? 0 : bytes);
+    std::fill_n(place, bytes, t.rank() == 0 ? value : std::byte{});
+    bad = t.rank() == 0 ? send_all(t, {place, bytes}) : receive_all(t, value, place);
   }
   return bad;
 }
@@ -97,14 +99,14 @@ BOOST_AUTO_TEST_CASE(provided_memory_is_registered_once) {
     verdict bad = repeat(t, ordinary.data(), rounds);  // also makes the connection
     int const count_before = registrations;
     bad = bad.empty() ? repeat(t, ordinary.data(), rounds) : bad;
-    int const of_ordinary = registrations - count_before;
-    auto* const provided = static_cast<std::byte*>(t.memory()->take(2 * bytes));
-    bad = bad.empty() ? repeat(t, provided, rounds) : bad;
-    int const of_given = registrations - count_before - of_ordinary;
-    t.memory()->give(provided, 2 * bytes);
-    return !bad.empty() || (of_ordinary == rounds && of_given == 1)
+    int const ordinary_count = registrations - count_before;
+    auto* const provided_memory = static_cast<std::byte*>(t.memory()->take(2 * bytes));
+    bad = bad.empty() ? repeat(t, provided_memory, rounds) : bad;
+    int const provided_count = registrations - count_before - ordinary_count;
+    t.memory()->give(provided_memory, 2 * bytes);
+    return !bad.empty() || (ordinary_count == rounds && provided_count == 1)
                ? bad
-               : std::to_string(of_ordinary) + " and " + std::to_string(of_given) + " registrations";
+               : std::to_string(ordinary_count) + " and " + std::to_string(provided_count) + " registrations";
   }));
 }
 
@@ -150,8 +152,8 @@ BOOST_AUTO_TEST_CASE(provided_memory_outlives_the_transport) {
 /// If the limit of locked memory is too low for a source, each of its messages is registered, as in ordinary memory.
 BOOST_AUTO_TEST_CASE(provided_memory_may_not_be_locked) {
   tutti::laws::check_all(tutti::support::process_ranks::run(2, [](auto& meet) -> verdict {
-    rlimit const little{std::size_t{3} << 20, std::size_t{3} << 20};
-    if (::setrlimit(RLIMIT_MEMLOCK, &little) != 0 || ::setuid(any_user) != 0) {
+    rlimit const limit{std::size_t{3} << 20, std::size_t{3} << 20};
+    if (::setrlimit(RLIMIT_MEMLOCK, &limit) != 0 || ::setuid(any_user) != 0) {
       return "only root can try this";
     }
     verbs t(meet);
@@ -179,17 +181,17 @@ BOOST_AUTO_TEST_CASE(memory_is_read_only) {
 /// If the limit of locked memory is too low to join, the error on every rank names the limit.
 BOOST_AUTO_TEST_CASE(memory_may_not_be_locked) {
   tutti::laws::check_all(tutti::support::process_ranks::run(3, [](auto& meet) -> verdict {
-    rlimit const little{std::size_t{64} << 10, std::size_t{64} << 10};
-    if (meet.rank() == 1 && (::setrlimit(RLIMIT_MEMLOCK, &little) != 0 || ::setuid(any_user) != 0)) {
+    rlimit const limit{std::size_t{64} << 10, std::size_t{64} << 10};
+    if (meet.rank() == 1 && (::setrlimit(RLIMIT_MEMLOCK, &limit) != 0 || ::setuid(any_user) != 0)) {
       return "only root can try this";
     }
     try {
       verbs const t(meet);
     } catch (tutti::error const& e) {
       std::string const text = e.what();
-      bool const useful = text.find("may lock 64 KiB") != text.npos && text.find("ulimit -l") != text.npos;
+      bool const is_useful = text.find("may lock 64 KiB") != text.npos && text.find("ulimit -l") != text.npos;
       bool const names_rank = e.at_fault() == std::vector<tutti::rank_type>{1};
-      return e.kind() == tutti::failure::join && useful && names_rank ? "" : "not a useful error: " + text;
+      return e.kind() == tutti::failure::join && is_useful && names_rank ? "" : "not a useful error: " + text;
     }
     return "no error";
   }));

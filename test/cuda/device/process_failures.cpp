@@ -198,7 +198,7 @@ BOOST_AUTO_TEST_CASE(a_process_is_killed_while_another_leaves) {
       },
       options_for(1, tutti::no_deadline));
   BOOST_TEST(errors[0] == "");
-  BOOST_TEST(errors[1] == tutti::support::died);
+  BOOST_TEST(errors[1] == tutti::support::death_verdict);
 }
 BOOST_AUTO_TEST_CASE(a_process_leaves_and_another_waits_for_it) {
   auto const errors = complaints(

@@ -16,7 +16,7 @@ using tutti::loopback;
 using tutti::rank_type;
 
 std::vector<rank_type> ranks() {
-  return support::watched ? std::vector<rank_type>{1, 3} : std::vector<rank_type>{1, 2, 3, 4, 5, 6, 7, 8};
+  return support::is_watched ? std::vector<rank_type>{1, 3} : std::vector<rank_type>{1, 2, 3, 4, 5, 6, 7, 8};
 }
 
 }  // namespace

@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(many_flows_that_begin_in_any_order_end) {
 BOOST_AUTO_TEST_CASE(sums_have_the_bits_of_star_or_equal_bits_everywhere) {
   for (trial const& t : {lossless, lossy, very_lossy, without_device}) {
     for (rank_type const n : sizes) {
-      if (support::watched && n > 5) {
+      if (support::is_watched && n > 5) {
         continue;
       }
       auto const counted = agree(n, t, [&](auto& world) -> std::string {
@@ -215,7 +215,7 @@ BOOST_AUTO_TEST_CASE(other_operations_are_right_where_packets_are_lost) {
 BOOST_AUTO_TEST_CASE(a_device_adds_fixed_point_numbers) {
   for (trial const& t : {lossless, lossy, without_device}) {
     for (rank_type const n : {1U, 2U, 5U, 16U}) {
-      if (support::watched && n > 5) {
+      if (support::is_watched && n > 5) {
         continue;
       }
       agree(n, t, [&](auto& world) -> std::string {

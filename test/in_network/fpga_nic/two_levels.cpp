@@ -192,7 +192,7 @@ struct rack_bench {
 BOOST_AUTO_TEST_CASE(racks_have_the_bits_of_hierarchical_star_star) {
   for (trial const& t : {trial{}, trial{0.01, 64}, trial{0.05}, trial{0.01, 256}}) {
     for (racks const& rack_of_rank : shapes) {
-      if (support::watched && rack_of_rank.size() > 6) {
+      if (support::is_watched && rack_of_rank.size() > 6) {
         continue;
       }
       network net = network_of(rack_of_rank, t.loss);

@@ -159,7 +159,7 @@ BOOST_AUTO_TEST_CASE(operators_equal_the_sequential_answer) {
 BOOST_AUTO_TEST_CASE(broadcasts_are_right_where_packets_are_lost_repeated_and_reordered) {
   for (double const loss : {0.0, 0.01, 0.05}) {
     for (rank_type const n : sizes) {
-      if (support::watched && n > 5) {
+      if (support::is_watched && n > 5) {
         continue;
       }
       std::atomic<std::uint64_t> sent = 0;
