@@ -205,7 +205,7 @@ BOOST_FIXTURE_TEST_CASE(two_streams_that_have_always_frames_take_turns, fixture)
 
 BOOST_FIXTURE_TEST_CASE(what_looks_on_sees_each_beat_once_and_does_not_wait_for_the_host, fixture) {
   auto& t = *top;
-  std::uint32_t offered_beats = 0;  // number of beats
+  std::uint32_t offered_beats = 0;
   std::uint32_t taken_beats = 0;
   std::uint32_t shown_beats = 0;
   int violations = 0;
