@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A model that is too large for one worker, trained by several. See docs/trainer/model_parallel.md.
-#include "../../tools/common/within.hpp"
+#include "../../tools/common/real_range.hpp"
 #include "job.hpp"
 #include <tutti/error.hpp>
 #include <tutti/extend/expects.hpp>
@@ -39,7 +39,7 @@ options read_options(int argc, char** argv) {
   app.add_option("--samples", o.samples, "Training images, if built in")->check(at_least_one);
   app.add_option("--epochs", o.epochs, "Passes over the training images")->check(at_least_one);
   app.add_option("--batch", o.batch, "Images of a step, over all ranks")->check(at_least_one);
-  app.add_option("--lr", o.rate, "Learning rate at the beginning; it falls to 0")->check(within(0.0, 10.0));
+  app.add_option("--lr", o.rate, "Learning rate at the beginning; it falls to 0")->check(real_range(0.0, 10.0));
   app.add_option("--width", o.width, "Units of a hidden layer (all but spatial)")->check(at_least_one);
   app.add_option("--depth", o.depth, "Hidden layers (all but spatial)")->check(at_least_one);
   app.add_option("--micro-batches", o.micro_batches, "Pieces of a batch (pipeline)")->check(at_least_one);

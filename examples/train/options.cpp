@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "options.hpp"
 
-#include "../../tools/common/within.hpp"
+#include "../../tools/common/real_range.hpp"
 #include "network.hpp"
 
 #include <CLI/CLI.hpp>
@@ -30,9 +30,9 @@ class training_options {
   training_options(CLI::App& app, tutti::nn::settings& s) : settings_(s) {
     app.add_option("--optimizer", optimizer_, "How weights follow gradients; lars: each layer at a rate of its own")
         ->check(CLI::IsMember({"sgd", "nesterov", "lars"}));
-    app.add_option("--weight-decay", s.weight_decay, "Pulls all weights towards zero")->check(within(0, 1));
+    app.add_option("--weight-decay", s.weight_decay, "Pulls all weights towards zero")->check(real_range(0, 1));
     trust_ = app.add_option("--trust", s.trust, "Of lars: a step as a share of a layer's weights, at rate 1")
-                 ->check(within(1e-9, 1));
+                 ->check(real_range(1e-9, 1));
     app.add_option("--schedule", schedule_,
                    "The rate: constant, falling linearly or by half a cosine wave to --lr-end, or divided at "
                    "--change-at; or the batch grows there instead")
@@ -43,11 +43,11 @@ class training_options {
         ->allow_extra_args(false)
         ->check(CLI::Range(std::size_t{1}, std::size_t{100'000}))
         ->default_str("");
-    app.add_option("--change-by", s.changes.factor, "The factor of each change")->check(within(1, 1e6));
+    app.add_option("--change-by", s.changes.factor, "The factor of each change")->check(real_range(1, 1e6));
     decay_ = app.add_option("--decay-by", s.decay, "Of growing_batch: each change divides the rate by this, besides")
-                 ->check(within(1, 1e6));
+                 ->check(real_range(1, 1e6));
     app.add_option("--warmup", s.warm_up, "Epochs in which the rate rises: from nothing, or with --lr-for from --lr")
-        ->check(within(0, 1e5));
+        ->check(real_range(0, 1e5));
     app.add_option("--lr-for", s.rate_is_for,
                    "The batch that --lr and --lr-end are meant for: they are multiplied by --batch over this")
         ->check(CLI::Range(std::size_t{1}, std::size_t{10'000'000}))
@@ -153,7 +153,7 @@ class strategy_options {
                  ->default_str("");
     l1_ = app.add_option("--l1", s.l1,
                          "With parameter_server: servers move all weights towards zero by this much, times the rate")
-              ->check(within(0.0, 1.0));
+              ->check(real_range(0.0, 1.0));
   }
 
   /// @throws CLI::ValidationError if the options do not go together
@@ -199,7 +199,7 @@ class averaging_options {
                       ->default_str("");
     participation_ = app.add_option("--participation", choice.participation,
                                     "With federated: the share of the ranks that train in a round")
-                         ->check(within(0.0, 1.0))
+                         ->check(real_range(0.0, 1.0))
                          ->default_str("");
     local_epochs_ = app.add_option("--local-epochs", choice.local_epochs, "Of federated: epochs in a round")
                         ->check(CLI::Range(std::size_t{1}, limit))
@@ -255,12 +255,12 @@ class compression_options {
                    "them: the largest ones, or all that reach a threshold")
         ->check(CLI::IsMember({"none", "fp16", "bf16", "int8", "top_k", "threshold"}));
     keep_ = app.add_option("--keep", c.keep, "With top_k: the share of the gradients that is sent in a step")
-                ->check(within(1e-6, 1.0));
+                ->check(real_range(1e-6, 1.0));
     least_ = app.add_option("--threshold", c.threshold, "Of threshold: the least magnitude that is sent")
-                 ->check(within(1e-30, 1e30));
+                 ->check(real_range(1e-30, 1e30));
     warm_up_ = app.add_option("--sparsity-warmup", c.warm_up,
                               "With top_k: epochs in which the share falls, from a quarter to --keep")
-                   ->check(within(0.0, 1e5));
+                   ->check(real_range(0.0, 1e5));
     app.add_flag(
            "--momentum-correction", c.momentum_correction,
            "With top_k and threshold: the momentum runs on each rank, before numbers are selected, not after the sum")
@@ -272,7 +272,7 @@ class compression_options {
         app.add_option("--local-clipping", c.local_clipping,
                        "With top_k and threshold: each rank shrinks its gradients to this norm over the root of "
                        "the number of ranks, before the error feedback")
-            ->check(within(1e-30, 1e30))
+            ->check(real_range(1e-30, 1e30))
             ->default_str("");
   }
 
@@ -332,7 +332,7 @@ class summing_options {
                    "by a factor (fixed_point) or by a power of two for each block (shared_exponents)")
         ->check(CLI::IsMember({"float", "fixed_point", "shared_exponents"}));
     factor_ = app.add_option("--factor", s.factor, "Of fixed_point: the last bit of an integer is worth 1 over this")
-                  ->check(within(1e-20, 1e30));
+                  ->check(real_range(1e-20, 1e30));
     block_ = app.add_option("--exponent-block", s.block, "Of shared_exponents: how many gradients share one")
                  ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 30));
     app.add_flag("--compare-sums", s.has_shadow_sum,
@@ -855,10 +855,10 @@ options read_options(int argc, char** argv) {
       ->check(CLI::Range(std::size_t{1}, std::size_t{10'000'000}))
       ->excludes(batch)
       ->default_str("");
-  app.add_option("--lr", s.rate, "Learning rate of the first step")->check(within(0.0, 1e6));
+  app.add_option("--lr", s.rate, "Learning rate of the first step")->check(real_range(0.0, 1e6));
   app.add_option("--lr-end", s.last_rate, "Learning rate of the last step, if --schedule is linear or cosine")
-      ->check(within(0.0, 1e6));
-  app.add_option("--momentum", s.momentum, "Share of the last step that is repeated")->check(within(0.0, 0.9999));
+      ->check(real_range(0.0, 1e6));
+  app.add_option("--momentum", s.momentum, "Share of the last step that is repeated")->check(real_range(0.0, 0.9999));
   app.add_flag("--synchronised-statistics", s.synchronised_statistics,
                "Batch normalisation over the batch of all ranks, instead of each rank's part");
   app.add_option("--seed", s.seed, "Of the initial weights, the order of images and the built-in digits");

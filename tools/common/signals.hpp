@@ -13,35 +13,35 @@
 class signals {
  public:
   signals() {
-    sigset_t all;
-    sigemptyset(&all);
+    sigset_t set;
+    sigemptyset(&set);
     for (int const s : {SIGINT, SIGTERM, SIGUSR1}) {
-      sigaddset(&all, s);
+      sigaddset(&set, s);
     }
-    sigprocmask(SIG_BLOCK, &all, nullptr);
-    come_ = tutti::detail::descriptor([&] { return ::signalfd(-1, &all, SFD_NONBLOCK | SFD_CLOEXEC); });
-    if (!come_) {
+    sigprocmask(SIG_BLOCK, &set, nullptr);
+    descriptor_ = tutti::detail::descriptor([&] { return ::signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC); });
+    if (!descriptor_) {
       throw std::runtime_error("cannot wait for signals: " + tutti::detail::describe_errno(errno));
     }
   }
 
-  [[nodiscard]] int descriptor() const noexcept { return come_.get(); }
+  [[nodiscard]] int descriptor() const noexcept { return descriptor_.get(); }
 
   /// Handles pending signals. False if the program must end.
   template <class Report>
   [[nodiscard]] bool go_on(Report&& report) {
-    bool go = true;
+    bool goes_on = true;
     signalfd_siginfo s;
-    while (read(come_.get(), &s, sizeof s) == static_cast<ssize_t>(sizeof s)) {
+    while (read(descriptor_.get(), &s, sizeof s) == static_cast<ssize_t>(sizeof s)) {
       if (s.ssi_signo == SIGUSR1) {
         report();
       } else {
-        go = false;
+        goes_on = false;
       }
     }
-    return go;
+    return goes_on;
   }
 
  private:
-  tutti::detail::descriptor come_;
+  tutti::detail::descriptor descriptor_;
 };

@@ -16,8 +16,8 @@
 class late_answers {
  public:
   struct answer {
-    tutti::time_point when{};
-    tutti::detail::udp::endpoint to{};
+    tutti::time_point time{};
+    tutti::detail::udp::endpoint destination{};
     tutti::detail::udp::header head{};
     std::array<std::byte, tutti::detail::udp::max_payload> bytes{};
 
@@ -32,17 +32,17 @@ class late_answers {
     --count_;
   }
 
-  void add(tutti::time_point when, tutti::detail::udp::endpoint const& to, tutti::detail::udp::header const& h,
-           std::span<std::byte const> payload) {
+  void add(tutti::time_point time, tutti::detail::udp::endpoint const& destination,
+           tutti::detail::udp::header const& head, std::span<std::byte const> payload) {
     if (count_ == ring_.size()) {
       std::rotate(ring_.begin(), ring_.begin() + static_cast<std::ptrdiff_t>(begin_), ring_.end());
       begin_ = 0;
       ring_.resize(std::max<std::size_t>(64, 2 * count_));
     }
     answer& a = ring_[(begin_ + count_) % ring_.size()];
-    a.when = when;
-    a.to = to;
-    a.head = h;
+    a.time = time;
+    a.destination = destination;
+    a.head = head;
     std::copy(payload.begin(), payload.end(), a.bytes.begin());
     ++count_;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "options.hpp"
 
-#include "../common/within.hpp"
+#include "../common/real_range.hpp"
 #include <tutti/detail/net/nonce.hpp>
 #include <tutti/error.hpp>
 #include <tutti/in_network/detail/udp/key_file.hpp>
@@ -22,11 +22,11 @@ net::address address_of(std::string const& text) {
   if (std::uint16_t port = 0; net::parse_port(text, port)) {
     return nic::any_address(port);
   }
-  tutti::host_port at;
-  if (!net::parse(text, at)) {
+  tutti::host_port place;
+  if (!net::parse(text, place)) {
     throw std::runtime_error("--listen " + text + " is not an address: give a port, host:port or [IPv6]:port");
   }
-  return net::resolve(at.host, at.port).front();
+  return net::resolve(place.host, place.port).front();
 }
 
 }  // namespace
@@ -55,11 +55,12 @@ options read_options(int argc, char** argv) {
       ->check(CLI::Range(1U, 86400U));
   app.add_option("--key", key, "File with 32 hexadecimal digits: packets need a tag that is made with it");
   app.add_flag("--no-offload", no_offload, "Send and receive packet by packet, without GSO and GRO");
-  app.add_option("--loss", o.loss, "Share of packets to lose, each way: an emulated network")->check(within(0.0, 1.0));
+  app.add_option("--loss", o.loss, "Share of packets to lose, each way: an emulated network")
+      ->check(real_range(0.0, 1.0));
   app.add_option("--delay", delay_us, "Microseconds by which answers are late: an emulated network")
-      ->check(within(0.0, 1e7));
+      ->check(real_range(0.0, 1e7));
   app.add_option("--rate", o.rate, "Packets a second that are served, at most: an emulated device; 0: as many as come")
-      ->check(within(0.0, 1e9));
+      ->check(real_range(0.0, 1e9));
   app.add_option("--seed", o.seed, "Of the packets that are lost");
   app.add_option("--report", report, "Seconds between counters; 0: none in between");
   try {
@@ -67,13 +68,13 @@ options read_options(int argc, char** argv) {
   } catch (CLI::ParseError const& e) {
     std::exit(app.exit(e));
   }
-  o.at = address_of(listen);
+  o.address = address_of(listen);
   if (!up.empty()) {
-    tutti::host_port at;
-    if (!net::parse(up, at)) {
+    tutti::host_port place;
+    if (!net::parse(up, place)) {
       throw std::runtime_error("--up " + up + " is not an address: give host:port or [IPv6]:port");
     }
-    o.above = net::resolve(at.host, at.port).front();
+    o.uplink = net::resolve(place.host, place.port).front();
   }
   if (!key.empty()) {
     try {

@@ -11,8 +11,8 @@
 
 /// Options of the command line.
 struct options {
-  tutti::detail::net::address at{};
-  std::optional<tutti::detail::net::address> above{};
+  tutti::detail::net::address address{};
+  std::optional<tutti::detail::net::address> uplink{};
   tutti::detail::fpga_nic::switch_limits limits{};
   tutti::detail::udp::seal seal{};
   bool offload = true;

@@ -22,7 +22,7 @@
 
 /// Parameters that the device was verilated with; check.sh defines them for both.
 inline constexpr std::uint64_t tick_clocks = CHECK_TICK_CYCLES;
-inline constexpr unsigned most_lease_ms = CHECK_LEASE_MS;
+inline constexpr unsigned max_lease_ms = CHECK_LEASE_MS;
 inline constexpr bool drops_when_full = CHECK_DROP_WHEN_FULL != 0;
 inline constexpr std::size_t buffer_beats = CHECK_BUFFER_BEATS;
 inline constexpr std::uint64_t time_at_reset = CHECK_TIME_AT_RESET;
@@ -41,39 +41,39 @@ class bench {
     begin();
   }
 
-  [[nodiscard]] device::build const& built() const noexcept { return build_; }
-  [[nodiscard]] std::uint64_t given() const noexcept { return given_; }
+  [[nodiscard]] device::build const& build() const noexcept { return build_; }
+  [[nodiscard]] std::uint64_t frames_given() const noexcept { return frames_given_; }
   /// Number of frames on their way to the device.
   [[nodiscard]] std::size_t waiting() const noexcept { return waiting_.size(); }
 
   void give(std::vector<std::byte> bytes, bool bad = false) {
     model_.give(bytes, bad);
     waiting_.push_back({std::move(bytes), bad});
-    ++given_;
+    ++frames_given_;
   }
 
   /// Enables or disables the device while frames arrive. Takes effect some clocks later.
-  void enable(bool on) {
+  void set_enabled(bool value) {
     if (!model_.host().busy()) {
-      access({.write = register_access::written{device::at::control, on ? 1U : 0U}, .read = any_counter()});
+      access({.write = register_access::assignment{device::at::control, value ? 1U : 0U}, .read = any_counter()});
     }
   }
-  [[nodiscard]] bool is_enabled() const noexcept { return switches_.empty() ? enabled_ : switches_.back().on; }
+  [[nodiscard]] bool is_enabled() const noexcept { return switches_.empty() ? is_enabled_ : switches_.back().enables; }
   /// Resets the device, whatever it contains, and sets its address again.
   void reset() {
     while (model_.host().busy()) {
       step();
     }
-    if (std::size_t const before = model_.reset(); before != 0) {
+    if (std::size_t const bytes_taken = model_.reset(); bytes_taken != 0) {
       auto& f = waiting_.front().bytes;
-      f.erase(f.begin(), f.begin() + static_cast<std::ptrdiff_t>(before));
+      f.erase(f.begin(), f.begin() + static_cast<std::ptrdiff_t>(bytes_taken));
     }
     begin();
   }
 
-  /// Runs one clock. Calls `got` with each frame that the device has sent.
-  template <class Got>
-  void step(Got const& got) {
+  /// Runs one clock. Calls `receive` with each frame that the device has sent.
+  template <class Receive>
+  void step(Receive const& receive) {
     if (holds_ && --until_hold_ == 0) {
       is_held_ = !is_held_;
       model_.hold(is_held_);
@@ -82,34 +82,34 @@ class bench {
     if (!model_.host().busy() && random_() % 256 == 0) {
       access({.read = any_counter()});
     }
-    std::uint64_t const taken = model_.taken();
-    std::uint64_t const began = model_.began();
+    std::uint64_t const taken_frames = model_.taken_frames();
+    std::uint64_t const start_clock = model_.start_clock();
     bool const was_busy = model_.host().busy();
     bool const had_written = model_.host().has_written();
     model_.step();
     if (!waiting_.empty() && ++since_progress_ == 100'000) {
       throw std::runtime_error("the device takes no frame any more");
     }
-    if (model_.began() != began) {
+    if (model_.start_clock() != start_clock) {
       may_lack_room_ = room_.may_lack() || model_.since_reset() == 1;  // the first clock after a reset has no room
     }
-    if (model_.taken() != taken) {
+    if (model_.taken_frames() != taken_frames) {
       arrive();
     } else if (model_.overflows()) {
       throw std::runtime_error("the device lacks room for a frame that has not come");
     }
-    if (writes_ && model_.host().has_written() && !had_written && writes_->at == device::at::control) {
+    if (writes_ && model_.host().has_written() && !had_written && writes_->address == device::at::control) {
       switches_.push_back({model_.clocks() - 1, writes_->value != 0});
     }
     if (was_busy && !model_.host().busy()) {
-      look_at_access();
+      check_access();
     }
     hand_over();
-    for (; !model_.sent().empty(); model_.sent().pop()) {
-      compare(model_.sent().front().content());
-      got(model_.sent().front().content());
+    for (; !model_.output().empty(); model_.output().pop()) {
+      compare(model_.output().front().content());
+      receive(model_.output().front().content());
     }
-    if (model_.is_empty() && arrived_.empty()) {
+    if (model_.is_empty() && receptions_.empty()) {
       room_.clear();
     }
   }
@@ -121,7 +121,8 @@ class bench {
   device::counter_values finish() {
     holds_ = false;
     model_.hold(false);
-    for (std::uint64_t i = 0; !waiting_.empty() || !arrived_.empty() || !model_.idle() || model_.host().busy(); ++i) {
+    for (std::uint64_t i = 0; !waiting_.empty() || !receptions_.empty() || !model_.idle() || model_.host().busy();
+         ++i) {
       if (i == 1'000'000) {
         throw std::runtime_error("the device does not become idle");
       }
@@ -130,15 +131,15 @@ class bench {
     if (!oracle_->expected().empty()) {
       throw std::runtime_error("the device has not sent a frame: " + text_of(oracle_->expected().front().bytes));
     }
-    auto const is = device::counted(registers_);
-    auto const wanted = oracle_->counts();
-    for (std::size_t k = 0; k != is.size(); ++k) {
-      if (is[k] != wanted[k]) {
-        throw std::runtime_error("the device has counted " + std::to_string(is[k]) + " of " +
-                                 std::string(device::counter_names[k]) + ", not " + std::to_string(wanted[k]));
+    auto const actual = device::read_counters(registers_);
+    auto const expected = oracle_->counts();
+    for (std::size_t k = 0; k != actual.size(); ++k) {
+      if (actual[k] != expected[k]) {
+        throw std::runtime_error("the device has counted " + std::to_string(actual[k]) + " of " +
+                                 std::string(device::counter_names[k]) + ", not " + std::to_string(expected[k]));
       }
     }
-    return is;
+    return actual;
   }
 
  private:
@@ -147,29 +148,29 @@ class bench {
     bool bad;
   };
   /// A received frame that the model handles some clocks later; until then the device may be disabled.
-  struct arrived {
-    item what;
-    oracle::arrival how;
-    std::uint64_t began;
+  struct reception {
+    item frame;
+    oracle::arrival circumstances;
+    std::uint64_t start_clock;
   };
-  struct being_switched {
+  struct control_write {
     std::uint64_t clock;
-    bool on;
+    bool enables;
   };
   /// Register access that runs the clock meanwhile.
   class stepping_registers {
    public:
     struct place {
-      bench& around;
+      bench& owner;
     };
 
-    void open(place const& where) noexcept { bench_ = &where.around; }
-    [[nodiscard]] std::uint32_t read(std::uint32_t at) {
-      bench_->finish_access({.read = at});
+    void open(place const& target) noexcept { bench_ = &target.owner; }
+    [[nodiscard]] std::uint32_t read(std::uint32_t address) {
+      bench_->finish_access({.read = address});
       return bench_->model_.host().value();
     }
-    void write(std::uint32_t at, std::uint32_t value) {
-      bench_->finish_access({.write = register_access::written{at, value}});
+    void write(std::uint32_t address, std::uint32_t value) {
+      bench_->finish_access({.write = register_access::assignment{address, value}});
     }
     void close() noexcept { bench_ = nullptr; }
 
@@ -183,43 +184,45 @@ class bench {
   }
 
   /// Clocks between the first beat of a frame and the check of its address.
-  static constexpr std::uint64_t until_look = 3;
+  static constexpr std::uint64_t clocks_until_check = 3;
 
   void begin() {
-    oracle_.emplace(build_, own_place, most_lease_ms);
+    oracle_.emplace(build_, own_place, max_lease_ms);
     room_.clear();
-    arrived_.clear();
+    receptions_.clear();
     switches_.clear();
-    enabled_ = false;
-    seen_ = {};
-    stepping_registers all;
-    all.open({*this});
-    device::enable(all, own_place);
+    is_enabled_ = false;
+    last_values_ = {};
+    stepping_registers registers;
+    registers.open({*this});
+    device::enable(registers, own_place);
   }
 
   void arrive() {
     since_progress_ = 0;
-    bool const dropped = model_.overflows();
-    if (dropped && !(drops_when_full && may_lack_room_)) {
-      throw std::runtime_error("the device has dropped frame " + std::to_string(given_ - waiting_.size()) +
+    bool const is_dropped = model_.overflows();
+    if (is_dropped && !(drops_when_full && may_lack_room_)) {
+      throw std::runtime_error("the device has dropped frame " + std::to_string(frames_given_ - waiting_.size()) +
                                ", for which it had room");
     }
     std::uint64_t const now = time_at_reset + (model_.since_reset() - 1) / tick_clocks;
-    arrived_.push_back({std::move(waiting_.front()), {.dropped = dropped, .now = now}, model_.began()});
+    receptions_.push_back({std::move(waiting_.front()), {.is_dropped = is_dropped, .now = now}, model_.start_clock()});
     waiting_.pop_front();
   }
   void hand_over() {
-    for (; !arrived_.empty() && arrived_.front().began + until_look < model_.clocks(); arrived_.pop_front()) {
-      arrived& a = arrived_.front();
-      for (; !switches_.empty() && switches_.front().clock < a.began + until_look; switches_.pop_front()) {
-        enabled_ = switches_.front().on;
+    for (; !receptions_.empty() && receptions_.front().start_clock + clocks_until_check < model_.clocks();
+         receptions_.pop_front()) {
+      reception& a = receptions_.front();
+      for (; !switches_.empty() && switches_.front().clock < a.start_clock + clocks_until_check;
+           switches_.pop_front()) {
+        is_enabled_ = switches_.front().enables;
       }
-      a.how.bad = a.what.bad;
-      a.how.enabled = enabled_;
-      if (auto const length = oracle_->take(taken_, a.what.bytes, a.how)) {
-        room_.came(taken_, *length);
+      a.circumstances.is_bad = a.frame.bad;
+      a.circumstances.is_enabled = is_enabled_;
+      if (auto const length = oracle_->take(handled_frames_, a.frame.bytes, a.circumstances)) {
+        room_.add_packet(handled_frames_, *length);
       }
-      ++taken_;
+      ++handled_frames_;
     }
   }
 
@@ -238,17 +241,17 @@ class bench {
     return device::at::counters + 4 * static_cast<std::uint32_t>(random_() % (2 * device::counter_names.size()));
   }
   /// Checks that a counter read while frames arrive is between its last value and the right one.
-  void look_at_access() {
+  void check_access() {
     if (!reads_ || (*reads_ - device::at::counters) % 8 != 0) {
       return;
     }
     std::uint32_t const k = (*reads_ - device::at::counters) / 8;
     std::uint64_t const value = model_.host().value();
-    if (value < seen_[k]) {
+    if (value < last_values_[k]) {
       throw std::runtime_error("the device has counted " + std::to_string(value) + " of " +
-                               std::string(device::counter_names[k]) + " after " + std::to_string(seen_[k]));
+                               std::string(device::counter_names[k]) + " after " + std::to_string(last_values_[k]));
     }
-    seen_[k] = value;
+    last_values_[k] = value;
   }
 
   [[nodiscard]] static std::string text_of(std::span<std::byte const> bytes) {
@@ -260,20 +263,21 @@ class bench {
     }
     return text + "(" + std::to_string(bytes.size()) + " bytes)";
   }
-  void compare(std::span<std::byte const> is) {
+  void compare(std::span<std::byte const> actual) {
     auto& expected = oracle_->expected();
     if (expected.empty()) {
-      throw std::runtime_error("the device has sent a frame that was not to come: " + text_of(is));
+      throw std::runtime_error("the device has sent a frame that was not to come: " + text_of(actual));
     }
-    oracle::answer const& wanted = expected.front();
-    if (!std::ranges::equal(is, wanted.bytes)) {
-      auto const at = std::ranges::mismatch(is, wanted.bytes).in1 - is.begin();
-      throw std::runtime_error("frame " + std::to_string(compared_) + " differs at byte " + std::to_string(at) +
-                               ":\n  is  " + text_of(is) + "\n  not " + text_of(wanted.bytes));
+    oracle::answer const& answer = expected.front();
+    if (!std::ranges::equal(actual, answer.bytes)) {
+      auto const position = std::ranges::mismatch(actual, answer.bytes).in1 - actual.begin();
+      throw std::runtime_error("frame " + std::to_string(compared_frames_) + " differs at byte " +
+                               std::to_string(position) + ":\n  is  " + text_of(actual) + "\n  not " +
+                               text_of(answer.bytes));
     }
-    room_.answered(wanted.to, wanted.has_elements);
+    room_.release_packets(answer.number, answer.has_elements);
     expected.pop_front();
-    ++compared_;
+    ++compared_frames_;
   }
 
   nic_model model_;
@@ -281,20 +285,20 @@ class bench {
   device::build build_;
   std::optional<oracle> oracle_;  // empty until the registers have been read
   std::deque<item> waiting_;
-  std::deque<arrived> arrived_;
+  std::deque<reception> receptions_;
   room room_{buffer_beats};
-  bool may_lack_room_ = false;             // at the start of the current frame
-  std::uint64_t taken_ = 0;                // frames that the model has handled
-  bool enabled_ = true;                    // for the next frame of the model
-  std::deque<being_switched> switches_{};  // later switches
-  std::optional<std::uint32_t> reads_;     // value of a read access under way
-  std::optional<register_access::written> writes_;
-  device::counter_values seen_{};
+  bool may_lack_room_ = false;            // at the start of the current frame
+  std::uint64_t handled_frames_ = 0;      // frames that the model has handled
+  bool is_enabled_ = true;                // for the next frame of the model
+  std::deque<control_write> switches_{};  // later switches
+  std::optional<std::uint32_t> reads_;    // value of a read access under way
+  std::optional<register_access::assignment> writes_;
+  device::counter_values last_values_{};
   bool holds_;
   bool is_held_ = false;
   std::uint64_t until_hold_ = 3000;
   std::mt19937_64 random_;
-  std::uint64_t given_ = 0;
+  std::uint64_t frames_given_ = 0;
   std::uint64_t since_progress_ = 0;  // in clocks
-  std::uint64_t compared_ = 0;
+  std::uint64_t compared_frames_ = 0;
 };

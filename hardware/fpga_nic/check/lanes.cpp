@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // 16 Verilated lanes against the library's reductions of the same words on this host.
-#include "../../../tools/common/within.hpp"
+#include "../../../tools/common/real_range.hpp"
 #include "operands.hpp"
 #include <tutti/detail/reduction/number.hpp>
 #include <tutti/reduction/arithmetic.hpp>
@@ -27,11 +27,11 @@ constexpr std::size_t stages = 5;
 enum operation : std::uint8_t { pass, pass_canonical, sum, max, saturating_sum, product, difference, keep, operations };
 
 template <class R>
-[[nodiscard]] std::uint32_t of_floats(R const& r, std::uint32_t x, std::uint32_t y) {
+[[nodiscard]] std::uint32_t combine_floats(R const& r, std::uint32_t x, std::uint32_t y) {
   return std::bit_cast<std::uint32_t>(r.lower(r.combine(std::bit_cast<float>(x), std::bit_cast<float>(y)), 2));
 }
-[[nodiscard]] std::uint32_t of_numbers(float made) {
-  return std::bit_cast<std::uint32_t>(tutti::detail::canonical(made));
+[[nodiscard]] std::uint32_t canonical_bits(float result) {
+  return std::bit_cast<std::uint32_t>(tutti::detail::canonical(result));
 }
 /// The result of the reduction, or of the weight update.
 [[nodiscard]] std::uint32_t expected(operation o, std::uint32_t x, std::uint32_t y) {
@@ -39,15 +39,15 @@ template <class R>
     case pass:
       return y;
     case pass_canonical:
-      return of_numbers(std::bit_cast<float>(y));
+      return canonical_bits(std::bit_cast<float>(y));
     case sum:
-      return of_floats(tutti::sum<float>{}, x, y);
+      return combine_floats(tutti::sum<float>{}, x, y);
     case max:
-      return of_floats(tutti::max<float>{}, x, y);
+      return combine_floats(tutti::max<float>{}, x, y);
     case product:
-      return of_numbers(std::bit_cast<float>(x) * std::bit_cast<float>(y));
+      return canonical_bits(std::bit_cast<float>(x) * std::bit_cast<float>(y));
     case difference:
-      return of_numbers(std::bit_cast<float>(x) - std::bit_cast<float>(y));
+      return canonical_bits(std::bit_cast<float>(x) - std::bit_cast<float>(y));
     case keep:
       return x;
     default:
@@ -61,13 +61,13 @@ class bench {
   /// Gives each lane `pair_of(lane)`, and compares the results of the pairs of five clocks ago.
   template <class PairOf>
   void step(operation o, PairOf const& pair_of) {
-    beat& now = under_way_[clock_ % under_way_.size()];
-    now.op = o;
-    now.filled = true;
+    beat& entry = pipeline_[clock_ % pipeline_.size()];
+    entry.op = o;
+    entry.is_filled = true;
     for (std::size_t l = 0; l != lane_count; ++l) {
-      now.pairs[l] = pair_of(l);
-      top_->x[l] = now.pairs[l].first;
-      top_->y[l] = now.pairs[l].second;
+      entry.pairs[l] = pair_of(l);
+      top_->x[l] = entry.pairs[l].first;
+      top_->y[l] = entry.pairs[l].second;
     }
     top_->op = o;
     top_->clk = 0;
@@ -75,7 +75,7 @@ class bench {
     top_->clk = 1;
     top_->eval();
     ++clock_;
-    compare(under_way_[(clock_ - stages) % under_way_.size()]);
+    compare(pipeline_[(clock_ - stages) % pipeline_.size()]);
   }
   /// Flushes the last pairs.
   void finish() {
@@ -84,37 +84,37 @@ class bench {
     }
   }
 
-  [[nodiscard]] std::uint64_t compared() const noexcept { return compared_; }
+  [[nodiscard]] std::uint64_t compared_pairs() const noexcept { return compared_pairs_; }
 
  private:
   struct beat {
     operation op = pass;
-    bool filled = false;
+    bool is_filled = false;
     std::array<operands::pair, lane_count> pairs{};
   };
 
   void compare(beat const& b) {
-    if (!b.filled) {
+    if (!b.is_filled) {
       return;
     }
     for (std::size_t l = 0; l != lane_count; ++l) {
       auto const [x, y] = b.pairs[l];
-      std::uint32_t const want = expected(b.op, x, y);
-      if (top_->z[l] != want) {
+      std::uint32_t const reference = expected(b.op, x, y);
+      if (top_->z[l] != reference) {
         std::array<char, 128> text;
         std::snprintf(text.data(), text.size(), "lane %zu, operation %d of %08x and %08x: %08x, not %08x", l,
-                      static_cast<int>(b.op), x, y, top_->z[l], want);
+                      static_cast<int>(b.op), x, y, top_->z[l], reference);
         throw std::runtime_error(text.data());
       }
-      ++compared_;
+      ++compared_pairs_;
     }
   }
 
   std::unique_ptr<VerilatedContext> context_ = std::make_unique<VerilatedContext>();
   std::unique_ptr<Vlanes_16> top_ = std::make_unique<Vlanes_16>(context_.get());
-  std::array<beat, stages + 1> under_way_{};
+  std::array<beat, stages + 1> pipeline_{};
   std::uint64_t clock_ = stages;  // keeps indices above 0
-  std::uint64_t compared_ = 0;
+  std::uint64_t compared_pairs_ = 0;
 };
 
 /// All pairs of words of any sign, any exponent, and the smallest, largest or middle fraction.
@@ -155,7 +155,7 @@ int main(int argc, char** argv) {
       "corners of float32, and drawn ones."};
   app.option_defaults()->always_capture_default();
   app.add_option("--pairs", pairs, "That are drawn and added as float32, and multiplied; fewer of each other operation")
-      ->check(within(1.0, 1e12));
+      ->check(real_range(1.0, 1e12));
   app.add_option("--seed", seed, "What they are drawn from");
   CLI11_PARSE(app, argc, argv);
   try {
@@ -163,7 +163,7 @@ int main(int argc, char** argv) {
     exhaust_corners(b);
     draw_pairs(b, static_cast<std::uint64_t>(pairs), seed);
     b.finish();
-    std::printf("lanes: %llu pairs, none differs\n", static_cast<unsigned long long>(b.compared()));
+    std::printf("lanes: %llu pairs, none differs\n", static_cast<unsigned long long>(b.compared_pairs()));
   } catch (std::exception const& e) {
     std::fprintf(stderr, "lanes: %s\n", e.what());
     return 1;

@@ -12,7 +12,18 @@ class operands {
  public:
   using pair = std::pair<std::uint32_t, std::uint32_t>;
 
-  enum class kind : std::uint8_t { any, near, subnormal, cancelling, tie, special, boundary, overflow, product, count };
+  enum class kind : std::uint8_t {
+    arbitrary,
+    overlapping,
+    subnormal,
+    cancelling,
+    tie,
+    special,
+    boundary,
+    overflow,
+    product,
+    count
+  };
   static constexpr auto kinds = static_cast<std::size_t>(kind::count);
 
   explicit operands(std::uint64_t seed) : random_(seed) {}
@@ -23,13 +34,13 @@ class operands {
     auto const b = static_cast<std::uint32_t>(r >> 32);
     std::uint64_t const s = random_();
     switch (k) {
-      case kind::near:  // exponents with overlapping fractions
+      case kind::overlapping:  // exponents with overlapping fractions
         return {a, with_exponent(b, exponent(a) + static_cast<std::uint32_t>(s % 57) - 28)};
       case kind::subnormal:
         return {with_exponent(a, s % 3), with_exponent(b, s / 3 % 26)};
       case kind::cancelling: {  // nearly equal magnitudes
-        std::uint32_t const few = static_cast<std::uint32_t>(s) >> (s >> 32) % 32;
-        return {a, (a ^ 0x80000000U) + (s >> 63 == 0 ? few : 0U - few)};
+        std::uint32_t const difference = static_cast<std::uint32_t>(s) >> (s >> 32) % 32;
+        return {a, (a ^ 0x80000000U) + (s >> 63 == 0 ? difference : 0U - difference)};
       }
       case kind::tie: {  // the smaller one is half of the other's last place, plus a little or nothing
         auto const e = static_cast<std::uint32_t>(24 + s % 230);
@@ -44,8 +55,8 @@ class operands {
         return {with_exponent(a, 250 + s % 6), with_exponent(b, 226 + s / 6 % 30)};
       case kind::product: {  // a product near the smallest or largest number; few bits, so it may be a tie
         auto const e = static_cast<std::uint32_t>(1 + s % 254);
-        auto const of_both = static_cast<std::uint32_t>(s >> 40 & 1U ? 101 + (s >> 41) % 30 : 377 + (s >> 41) % 8);
-        std::uint32_t const f = of_both > e ? of_both - e : 0;
+        auto const exponent_sum = static_cast<std::uint32_t>(s >> 40 & 1U ? 101 + (s >> 41) % 30 : 377 + (s >> 41) % 8);
+        std::uint32_t const f = exponent_sum > e ? exponent_sum - e : 0;
         return {sparse(with_exponent(a, e), s >> 8), (s >> 50) % 3 == 0
                                                          ? with_exponent(b, f < 255 ? f : 254)
                                                          : sparse(with_exponent(b, f < 255 ? f : 254), s >> 24)};
@@ -67,8 +78,8 @@ class operands {
     return (x & 0x807fffffU) | (static_cast<std::uint32_t>(e) & 0xffU) << 23;
   }
   [[nodiscard]] static std::uint32_t sparse(std::uint32_t x, std::uint64_t s) {
-    std::uint32_t const few = 1U << s % 23 | 1U << s / 23 % 23;
-    return (x & 0xff800000U) | (s >> 20 & 1U ? few : 0x007fffffU & ~few);
+    std::uint32_t const bits = 1U << s % 23 | 1U << s / 23 % 23;
+    return (x & 0xff800000U) | (s >> 20 & 1U ? bits : 0x007fffffU & ~bits);
   }
 
   std::mt19937_64 random_;

@@ -14,8 +14,8 @@
 struct work {
   std::uint64_t frames = 0;
   std::uint64_t sequences = 0;  ///< sequences whose result all workers have
-  device::counter_values counted{};
+  device::counter_values counters{};
 };
-/// Sums in jobs of `least` to `most` workers, over a network that loses, repeats and reorders. All workers get each
-/// result, and equal ones.
-[[nodiscard]] work do_work(std::uint64_t seed, std::uint64_t frames, unsigned least, unsigned most);
+/// Sums in jobs of `min_workers` to `max_workers` workers, over a network that loses, repeats and reorders. All workers
+/// get each result, and equal ones.
+[[nodiscard]] work do_work(std::uint64_t seed, std::uint64_t frames, unsigned min_workers, unsigned max_workers);

@@ -18,23 +18,23 @@ device::counter_values throw_packets(std::uint64_t seed, std::uint64_t frames) {
   nic::seal const seal = random() % 8 == 0 ? nic::seal(key) : nic::seal();
   draw next(seed, seal);
   bench b(random() % 2 == 0 ? 0 : 0.3, random() % 2 == 0, seed);
-  while (b.given() < frames) {
+  while (b.frames_given() < frames) {
     auto const packet = next.packet();
     nic::packet p;
     bool const is_read = nic::parse(packet, p);
-    auto const from = next.one_in(20) || !is_read ? next.below(4) : p.head.worker % 4U;
-    auto f = frames::of(frames::station(static_cast<std::uint32_t>(from)), packet, next.one_in(50));
+    auto const source = next.one_in(20) || !is_read ? next.random_below(4) : p.head.worker % 4U;
+    auto f = frames::make(frames::station(static_cast<std::uint32_t>(source)), packet, next.one_in(50));
     bool const bad = next.one_in(10) && frames::spoil(f, random);
     b.give(std::move(f), bad);
     if (next.one_in(200)) {
-      b.enable(next.below(3) != 0);
+      b.set_enabled(next.random_below(3) != 0);
     } else if (next.one_in(500)) {
       b.reset();
     } else if (!b.is_enabled() && next.one_in(10)) {
-      b.enable(true);
+      b.set_enabled(true);
     }
     // Sends some packets back to back, others to an idle device.
-    for (std::size_t i = next.one_in(3) ? next.below(400) : 0; i != 0 || b.waiting() > 8; i -= i != 0 ? 1 : 0) {
+    for (std::size_t i = next.one_in(3) ? next.random_below(400) : 0; i != 0 || b.waiting() > 8; i -= i != 0 ? 1 : 0) {
       b.step();
     }
   }

@@ -65,18 +65,18 @@ class workers {
   }
 
   /// A packet that a member might send now.
-  [[nodiscard]] packet next_of(std::uint8_t m) {
+  [[nodiscard]] packet next_packet(std::uint8_t m) {
     member& self = members_[m];
     if (!self.has_joined || random_() % 200 == 0) {
       return join(m);
     }
     if (m < plan_.first_worker) {  // the member only keeps its membership
-      return of_kind(nic::kind::query, m, static_cast<std::uint32_t>(random_() % (plan_.sequences + 1)), {});
+      return make_packet(nic::kind::query, m, static_cast<std::uint32_t>(random_() % (plan_.sequences + 1)), {});
     }
     std::uint32_t q = self.next[random_() % plan_.slots];
     if (q >= plan_.sequences) {
       if (q < plan_.slots) {  // there are fewer sequences than slots
-        return of_kind(nic::kind::query, m, q, {});
+        return make_packet(nic::kind::query, m, q, {});
       }
       q -= plan_.slots;  // repeats a sequence that is over
     }
@@ -85,10 +85,10 @@ class workers {
     }
     switch (random_() % 24) {
       case 0:
-        return of_kind(nic::kind::query, m, q, {});
+        return make_packet(nic::kind::query, m, q, {});
       case 1:
         if (auto const r = results_.find(q - plan_.slots); q >= plan_.slots && r != results_.end()) {
-          return of_kind(nic::kind::supply, m, q - plan_.slots, r->second);
+          return make_packet(nic::kind::supply, m, q - plan_.slots, r->second);
         }
         break;
       case 2:
@@ -99,7 +99,7 @@ class workers {
       case 3:
         if (m != 0 && random_() % 8 == 0) {
           self.has_joined = false;
-          return of_kind(nic::kind::leave, m, 0, {});
+          return make_packet(nic::kind::leave, m, 0, {});
         }
         break;
       default:
@@ -133,8 +133,8 @@ class workers {
       case nic::kind::result: {
         if (!p.head.has(nic::flag::no_data)) {
           packet const bytes(p.payload.begin(), p.payload.end());
-          auto const [known, is_new] = results_.try_emplace(q, bytes);
-          if (!is_new && known->second != bytes) {
+          auto const [result, is_new] = results_.try_emplace(q, bytes);
+          if (!is_new && result->second != bytes) {
             throw std::runtime_error("workers got different results of sequence " + std::to_string(q));
           }
         }
@@ -156,30 +156,30 @@ class workers {
 
   /// The common part of a sequence's packets.
   [[nodiscard]] nic::header head(nic::kind k, std::uint8_t m, std::uint32_t q) const {
-    std::uint64_t const drawn = mixed(q);
+    std::uint64_t const bits = hash(q);
     nic::header h;
     h.kind = k;
     h.job = plan_.nonce;
     h.sequence = plan_.begin + q;
-    h.fingerprint = static_cast<std::uint32_t>(drawn);
+    h.fingerprint = static_cast<std::uint32_t>(bits);
     h.slot = static_cast<std::uint16_t>(q % plan_.slots);
     h.worker = static_cast<std::uint8_t>(m < plan_.first_worker ? 0 : m - plan_.first_worker);
     h.workers = static_cast<std::uint8_t>(plan_.members - plan_.first_worker);
     constexpr std::array operations{tutti::network_operation::sum_float32, tutti::network_operation::max_float32,
                                     tutti::network_operation::saturating_sum_int32, tutti::network_operation::copy};
-    h.operation = plan_.updates ? tutti::network_operation::update : operations[drawn >> 32 & 3U];
+    h.operation = plan_.updates ? tutti::network_operation::update : operations[bits >> 32 & 3U];
     h.flags = q / plan_.slots % 2 == 0 ? std::uint16_t{0} : nic::flag::phase;
-    if (plan_.in_rank_order && (drawn >> 34 & 7U) != 0) {
+    if (plan_.in_rank_order && (bits >> 34 & 7U) != 0) {
       h.flags |= nic::flag::in_rank_order;
     }
     return h;
   }
   [[nodiscard]] std::uint16_t length(std::uint32_t q) const {
-    std::uint64_t const drawn = mixed(q) >> 40;
-    std::size_t const words = plan_.is_short || drawn % 3 == 0 ? 1 + drawn % 20 : 1 + drawn % 256;
+    std::uint64_t const bits = hash(q) >> 40;
+    std::size_t const words = plan_.is_short || bits % 3 == 0 ? 1 + bits % 20 : 1 + bits % 256;
     return static_cast<std::uint16_t>(4 * words);
   }
-  [[nodiscard]] std::uint64_t mixed(std::uint64_t q) const {
+  [[nodiscard]] std::uint64_t hash(std::uint64_t q) const {
     std::mt19937_64 r(q * 0x9e3779b97f4a7c15U + plan_.nonce);
     return r();
   }
@@ -193,13 +193,13 @@ class workers {
       auto const r = results_.find(q - plan_.slots);
       return r == results_.end() ? nullptr : &r->second;
     }
-    auto const [at, is_new] = first_.try_emplace(q, packet(nic::block_bytes));
+    auto const [entry, is_new] = first_.try_emplace(q, packet(nic::block_bytes));
     if (is_new) {
-      draw_floats(at->second, random_);
+      draw_floats(entry->second, random_);
     }
-    return &at->second;
+    return &entry->second;
   }
-  [[nodiscard]] nic::header keyed(nic::kind k, std::uint8_t m, std::uint32_t q) const {
+  [[nodiscard]] nic::header key_header(nic::kind k, std::uint8_t m, std::uint32_t q) const {
     nic::header h = head(k, m, q);
     h.flags = nic::flag::weights;
     h.sequence = q % plan_.slots;
@@ -207,13 +207,13 @@ class workers {
     return h;
   }
   [[nodiscard]] packet pull(std::uint8_t m, std::uint32_t q) {
-    nic::header h = keyed(nic::kind::query, m, q);
+    nic::header h = key_header(nic::kind::query, m, q);
     h.flags |= random_() % 8 == 0 ? nic::flag::no_data : std::uint16_t{0};
-    return written(h, {});
+    return serialize(h, {});
   }
   [[nodiscard]] packet push(std::uint8_t m, std::uint32_t q) {
     packet const* const w = weights(q);
-    return w == nullptr ? pull(m, q) : written(keyed(nic::kind::supply, m, q), *w);
+    return w == nullptr ? pull(m, q) : serialize(key_header(nic::kind::supply, m, q), *w);
   }
   /// @throws std::runtime_error if they differ from the result of the previous update
   void take_weights(nic::packet const& p) {
@@ -228,42 +228,42 @@ class workers {
 
   [[nodiscard]] packet contribution(std::uint8_t m, std::uint32_t q) const {
     nic::header h = head(nic::kind::contribute, m, q);
-    std::mt19937_64 r(mixed(q) + m + 1);  // equal at each repetition
-    bool const gives = h.operation == tutti::network_operation::copy ? h.worker == mixed(q) % h.workers
+    std::mt19937_64 r(hash(q) + m + 1);  // equal at each repetition
+    bool const gives = h.operation == tutti::network_operation::copy ? h.worker == hash(q) % h.workers
                                                                      // others take part without elements
                                                                      : r() % 8 != 0;
     if (r() % 8 == 0) {
       h.flags |= nic::flag::no_data;
     }
     if (plan_.updates) {
-      packet all(nic::block_bytes + nic::update_terms::bytes);
-      draw_floats(std::span(all).first(nic::block_bytes), r);
-      std::mt19937_64 of_all(mixed(q));
-      auto const rate = static_cast<std::uint32_t>(of_all() % 4 == 0 ? of_all() : 0x3c23d70a);
-      auto const decay = static_cast<std::uint32_t>(of_all() % 3 == 0 ? of_all() % 2 << 31 : 0x38d1b717);
-      nic::write(nic::update_terms{q % plan_.slots, version(q), rate, decay}, all.data() + nic::block_bytes);
-      return written(h, all);
+      packet payload(nic::block_bytes + nic::update_terms::bytes);
+      draw_floats(std::span(payload).first(nic::block_bytes), r);
+      std::mt19937_64 common_random(hash(q));
+      auto const rate = static_cast<std::uint32_t>(common_random() % 4 == 0 ? common_random() : 0x3c23d70a);
+      auto const decay = static_cast<std::uint32_t>(common_random() % 3 == 0 ? common_random() % 2 << 31 : 0x38d1b717);
+      nic::write(nic::update_terms{q % plan_.slots, version(q), rate, decay}, payload.data() + nic::block_bytes);
+      return serialize(h, payload);
     }
     packet elements(gives ? length(q) : std::size_t{0});
     draw_floats(elements, r);
-    return written(h, elements);
+    return serialize(h, elements);
   }
   static void draw_floats(std::span<std::byte> elements, std::mt19937_64& r) {
     for (std::size_t i = 0; i < elements.size(); i += 4) {
-      std::uint64_t const drawn = r();
-      auto bits = static_cast<std::uint32_t>(drawn);
-      if ((drawn >> 32) % 4 != 0) {  // most have similar exponents
-        bits = (bits & 0x807fffffU) | static_cast<std::uint32_t>(118 + (drawn >> 34) % 20) << 23;
-      } else if ((drawn >> 34) % 4 == 0) {
+      std::uint64_t const random_bits = r();
+      auto bits = static_cast<std::uint32_t>(random_bits);
+      if ((random_bits >> 32) % 4 != 0) {  // most have similar exponents
+        bits = (bits & 0x807fffffU) | static_cast<std::uint32_t>(118 + (random_bits >> 34) % 20) << 23;
+      } else if ((random_bits >> 34) % 4 == 0) {
         bits &= 0x807fffffU;  // subnormal
-      } else if ((drawn >> 34) % 64 == 1) {
+      } else if ((random_bits >> 34) % 64 == 1) {
         bits |= 0x7f800000U;  // infinite or NaN
       }
       nic::write_integer(elements.data() + i, bits);
     }
   }
-  [[nodiscard]] packet of_kind(nic::kind k, std::uint8_t m, std::uint32_t q, std::span<std::byte const> payload) const {
-    return written(head(k, m, q), payload);
+  [[nodiscard]] packet make_packet(nic::kind k, std::uint8_t m, std::uint32_t q, std::span<std::byte const> payload) const {
+    return serialize(head(k, m, q), payload);
   }
   [[nodiscard]] packet join(std::uint8_t m) const {
     nic::header h;
@@ -274,9 +274,9 @@ class workers {
     h.flags = plan_.in_rank_order ? nic::flag::in_rank_order : std::uint16_t{0};
     std::array<std::byte, nic::terms::bytes> terms;
     nic::write(nic::terms{60'000, plan_.slots}, terms.data());
-    return written(h, terms);
+    return serialize(h, terms);
   }
-  [[nodiscard]] static packet written(nic::header h, std::span<std::byte const> payload) {
+  [[nodiscard]] static packet serialize(nic::header h, std::span<std::byte const> payload) {
     h.length = static_cast<std::uint16_t>(payload.size());
     packet bytes(nic::header_bytes + payload.size());
     tutti::detail::udp::write(h, bytes.data());

@@ -22,26 +22,26 @@ namespace {
 
 namespace nic = tutti::detail::fpga_nic;
 
-constexpr frame::place own{.mac = {2, 0, 0, 0, 0, 1}, .ip = 0x0a000001, .port = 7171};
+constexpr frame::place device_address{.mac = {2, 0, 0, 0, 0, 1}, .ip = 0x0a000001, .port = 7171};
 constexpr std::uint32_t nonce = 1;
 
-void send(nic_model& to, unsigned worker, nic::header h, std::span<std::byte const> payload) {
-  frame::place const from{.mac = {2, 0, 0, 0, 1, static_cast<std::uint8_t>(worker)},
+void send(nic_model& model, unsigned worker, nic::header h, std::span<std::byte const> payload) {
+  frame::place const source{.mac = {2, 0, 0, 0, 1, static_cast<std::uint8_t>(worker)},
                           .ip = 0x0a000100U + worker,
                           .port = static_cast<std::uint16_t>(8000 + worker)};
   h.job = nonce;
   h.length = static_cast<std::uint16_t>(payload.size());
   h.worker = static_cast<std::uint8_t>(worker);
   std::array<std::byte, nic::max_packet> packet;
-  std::array<std::byte, frame::most> bytes;
+  std::array<std::byte, frame::max_size> bytes;
   std::size_t const length = nic::seal().write(h, payload, packet.data());
-  to.give(std::span(bytes).first(
-      frame::write({.from = from, .to = own, .payload = std::span(packet).first(length)}, bytes.data())));
+  model.give(std::span(bytes).first(
+      frame::write({.source = source, .destination = device_address, .payload = std::span(packet).first(length)}, bytes.data())));
 }
 
 std::size_t frames_sent(nic_model& model) {
   std::size_t n = 0;
-  for (; !model.sent().empty(); model.sent().pop()) {
+  for (; !model.output().empty(); model.output().pop()) {
     ++n;
   }
   return n;
@@ -63,19 +63,19 @@ void store_weights(nic_model& model, unsigned workers) {
          block);
   }
   model.settle(100'000'000);
-  if (std::size_t const stored = frames_sent(model); stored != sequences) {
-    throw std::runtime_error("of " + std::to_string(sequences) + " blocks of weights " + std::to_string(stored) +
+  if (std::size_t const answers = frames_sent(model); answers != sequences) {
+    throw std::runtime_error("of " + std::to_string(sequences) + " blocks of weights " + std::to_string(answers) +
                              " are stored");
   }
 }
 
 /// Clocks for a contribution of this many bytes, its result included.
-double clocks_per_packet(unsigned workers, bool in_rank_order, tutti::network_operation what,
+double clocks_per_packet(unsigned workers, bool in_rank_order, tutti::network_operation operation,
                          std::size_t payload_bytes) {
   nic_model model;
   model_registers registers;
   registers.open({model});
-  device::enable(registers, own);
+  device::enable(registers, device_address);
   std::uint16_t const order = in_rank_order ? nic::flag::in_rank_order : std::uint16_t{0};
   std::array<std::byte, nic::terms::bytes> terms;
   nic::write(nic::terms{60'000, sequences}, terms.data());
@@ -83,9 +83,9 @@ double clocks_per_packet(unsigned workers, bool in_rank_order, tutti::network_op
     send(model, w, {.kind = nic::kind::join, .workers = static_cast<std::uint8_t>(workers), .flags = order}, terms);
   }
   model.settle();
-  std::size_t const joined = frames_sent(model);
+  std::size_t const grants = frames_sent(model);
 
-  bool const updates = what == tutti::network_operation::update;
+  bool const updates = operation == tutti::network_operation::update;
   if (updates) {
     store_weights(model, workers);
     payload_bytes = nic::block_bytes + nic::update_terms::bytes;
@@ -99,7 +99,7 @@ double clocks_per_packet(unsigned workers, bool in_rank_order, tutti::network_op
     for (unsigned w = 0; w != workers; ++w) {
       send(model, w,
            {.kind = nic::kind::contribute,
-            .operation = what,
+            .operation = operation,
             .sequence = q,
             .slot = static_cast<std::uint16_t>(q),
             .workers = static_cast<std::uint8_t>(workers),
@@ -107,17 +107,17 @@ double clocks_per_packet(unsigned workers, bool in_rank_order, tutti::network_op
            payload);
     }
   }
-  std::uint64_t const before = model.clocks();
+  std::uint64_t const start = model.clocks();
   model.settle(100'000'000);
-  std::uint64_t const clocks = model.clocks() - before;
+  std::uint64_t const clocks = model.clocks() - start;
   std::size_t const results = frames_sent(model);
-  auto const counted = device::as_of_switch(device::counted(registers));
-  if (joined != workers || results != std::size_t{sequences} * workers || counted.completed_results != sequences ||
-      counted.updates != (updates ? sequences : 0)) {
-    throw std::runtime_error("of " + std::to_string(workers) + " workers " + std::to_string(joined) +
+  auto const counters = device::to_switch_counters(device::read_counters(registers));
+  if (grants != workers || results != std::size_t{sequences} * workers || counters.completed_results != sequences ||
+      counters.updates != (updates ? sequences : 0)) {
+    throw std::runtime_error("of " + std::to_string(workers) + " workers " + std::to_string(grants) +
                              " have joined, and " + std::to_string(results) + " frames came, of " +
-                             std::to_string(counted.completed_results) + " results, " +
-                             std::to_string(counted.updates) + " of them updates");
+                             std::to_string(counters.completed_results) + " results, " +
+                             std::to_string(counters.updates) + " of them updates");
   }
   return static_cast<double>(clocks) / static_cast<double>(results);
 }
@@ -141,10 +141,10 @@ int main(int argc, char** argv) {
   }
   try {
     std::puts("operation workers order clocks_per_packet");
-    auto const print = [&](char const* name, tutti::network_operation what, unsigned w) {
-      std::printf("%s %u arrival %.2f\n", name, w, clocks_per_packet(w, false, what, payload / 4 * 4));
+    auto const print = [&](char const* name, tutti::network_operation operation, unsigned w) {
+      std::printf("%s %u arrival %.2f\n", name, w, clocks_per_packet(w, false, operation, payload / 4 * 4));
       if (w <= nic::max_workers_in_order) {
-        std::printf("%s %u rank %.2f\n", name, w, clocks_per_packet(w, true, what, payload / 4 * 4));
+        std::printf("%s %u rank %.2f\n", name, w, clocks_per_packet(w, true, operation, payload / 4 * 4));
       }
     };
     for (unsigned const w : workers) {

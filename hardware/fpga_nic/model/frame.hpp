@@ -23,30 +23,30 @@ struct place {
 
 /// A UDP datagram in a frame.
 struct datagram {
-  place from;
-  place to;
-  bool congested = false;  ///< marked by ECN
+  place source;
+  place destination;
+  bool has_ecn_mark = false;  ///< marked by ECN
   std::span<std::byte const> payload;
 };
 
 inline constexpr std::size_t headers = 14 + 20 + 8;
-inline constexpr std::size_t least = 60;  ///< without the frame check sequence, as everywhere here
-inline constexpr std::size_t most = 1514;
+inline constexpr std::size_t min_size = 60;  ///< without the frame check sequence, as everywhere here
+inline constexpr std::size_t max_size = 1514;
 inline constexpr std::uint16_t type_ipv4 = 0x0800;
 inline constexpr std::uint16_t type_arp = 0x0806;
 
 /// Writes and reads network byte order.
 template <class T>
-void write_integer(std::byte* to, T value) noexcept {
+void write_integer(std::byte* data, T value) noexcept {
   for (std::size_t i = 0; i < sizeof(T); ++i) {
-    to[i] = static_cast<std::byte>(value >> (8 * (sizeof(T) - 1 - i)));
+    data[i] = static_cast<std::byte>(value >> (8 * (sizeof(T) - 1 - i)));
   }
 }
 template <class T>
-[[nodiscard]] T read_integer(std::byte const* from) noexcept {
+[[nodiscard]] T read_integer(std::byte const* data) noexcept {
   T value = 0;
   for (std::size_t i = 0; i < sizeof(T); ++i) {
-    value = static_cast<T>(value << 8 | static_cast<T>(from[i]));
+    value = static_cast<T>(value << 8 | static_cast<T>(data[i]));
   }
   return value;
 }
@@ -87,28 +87,28 @@ class checksum {
   return c.value();
 }
 
-/// Writes a datagram as a frame, and returns its length. @pre room for `most` bytes; the payload fits
-inline std::size_t write(datagram const& d, std::byte* to) noexcept {
-  std::memcpy(to, d.to.mac.data(), 6);
-  std::memcpy(to + 6, d.from.mac.data(), 6);
-  write_integer(to + 12, type_ipv4);
-  std::byte* const ip = to + 14;
+/// Writes a datagram as a frame, and returns its length. @pre room for `max_size` bytes; the payload fits
+inline std::size_t write(datagram const& d, std::byte* bytes) noexcept {
+  std::memcpy(bytes, d.destination.mac.data(), 6);
+  std::memcpy(bytes + 6, d.source.mac.data(), 6);
+  write_integer(bytes + 12, type_ipv4);
+  std::byte* const ip = bytes + 14;
   std::memset(ip, 0, 28);
   write_integer<std::uint8_t>(ip, 0x45);
-  write_integer<std::uint8_t>(ip + 1, d.congested ? 3 : 2);  // ECT(0): ECN-capable, RFC 3168
+  write_integer<std::uint8_t>(ip + 1, d.has_ecn_mark ? 3 : 2);  // ECT(0): ECN-capable, RFC 3168
   write_integer(ip + 2, static_cast<std::uint16_t>(28 + d.payload.size()));
   write_integer<std::uint16_t>(ip + 6, 0x4000);  // don't fragment
   write_integer<std::uint8_t>(ip + 8, 64);
   write_integer<std::uint8_t>(ip + 9, 17);
-  write_integer(ip + 12, d.from.ip);
-  write_integer(ip + 16, d.to.ip);
+  write_integer(ip + 12, d.source.ip);
+  write_integer(ip + 16, d.destination.ip);
   checksum c;
   c.add({ip, 20});
   write_integer(ip + 10, c.value());
   std::byte* const udp = ip + 20;
   std::size_t const length = 8 + d.payload.size();
-  write_integer(udp, d.from.port);
-  write_integer(udp + 2, d.to.port);
+  write_integer(udp, d.source.port);
+  write_integer(udp + 2, d.destination.port);
   write_integer(udp + 4, static_cast<std::uint16_t>(length));
   if (!d.payload.empty()) {
     std::memcpy(udp + 8, d.payload.data(), d.payload.size());
@@ -116,16 +116,16 @@ inline std::size_t write(datagram const& d, std::byte* to) noexcept {
   std::uint16_t const sum = udp_checksum(ip, length);
   write_integer(udp + 6, sum == 0 ? std::uint16_t{0xffff} : sum);
   std::size_t const size = headers + d.payload.size();
-  if (size >= least) {
+  if (size >= min_size) {
     return size;
   }
-  std::memset(to + size, 0, least - size);
-  return least;
+  std::memset(bytes + size, 0, min_size - size);
+  return min_size;
 }
 
 /// Reads a frame. False if it is no valid frame of an IPv4 UDP datagram without options.
-[[nodiscard]] inline bool read(std::span<std::byte const> bytes, datagram& to) noexcept {
-  if (bytes.size() < least || read_integer<std::uint16_t>(bytes.data() + 12) != type_ipv4) {
+[[nodiscard]] inline bool read(std::span<std::byte const> bytes, datagram& result) noexcept {
+  if (bytes.size() < min_size || read_integer<std::uint16_t>(bytes.data() + 12) != type_ipv4) {
     return false;
   }
   std::byte const* const ip = bytes.data() + 14;
@@ -140,14 +140,14 @@ inline std::size_t write(datagram const& d, std::byte* to) noexcept {
       14 + total > bytes.size() || (read_integer<std::uint16_t>(udp + 6) != 0 && udp_checksum(ip, length) != 0)) {
     return false;
   }
-  std::memcpy(to.to.mac.data(), bytes.data(), 6);
-  std::memcpy(to.from.mac.data(), bytes.data() + 6, 6);
-  to.from.ip = read_integer<std::uint32_t>(ip + 12);
-  to.to.ip = read_integer<std::uint32_t>(ip + 16);
-  to.from.port = read_integer<std::uint16_t>(udp);
-  to.to.port = read_integer<std::uint16_t>(udp + 2);
-  to.congested = (read_integer<std::uint8_t>(ip + 1) & 3U) == 3;
-  to.payload = {udp + 8, length - 8};
+  std::memcpy(result.destination.mac.data(), bytes.data(), 6);
+  std::memcpy(result.source.mac.data(), bytes.data() + 6, 6);
+  result.source.ip = read_integer<std::uint32_t>(ip + 12);
+  result.destination.ip = read_integer<std::uint32_t>(ip + 16);
+  result.source.port = read_integer<std::uint16_t>(udp);
+  result.destination.port = read_integer<std::uint16_t>(udp + 2);
+  result.has_ecn_mark = (read_integer<std::uint8_t>(ip + 1) & 3U) == 3;
+  result.payload = {udp + 8, length - 8};
   return true;
 }
 

@@ -12,7 +12,7 @@ class frame_queue {
  public:
   frame_queue() : items_(1024) {}
 
-  /// bytes for a frame; more than `frame::most`, to try frames that are too long
+  /// bytes for a frame; more than `frame::max_size`, to try frames that are too long
   static constexpr std::size_t room = 2048;
 
   struct item {
@@ -32,7 +32,7 @@ class frame_queue {
     }
   }
   /// Removes the first bytes of the first frame. @pre not empty(), and the frame is longer
-  void cut(std::size_t bytes) noexcept {
+  void remove_front(std::size_t bytes) noexcept {
     item& i = items_[begin_];
     std::copy(i.bytes.begin() + static_cast<std::ptrdiff_t>(bytes), i.bytes.end(), i.bytes.begin());
     i.size -= bytes;

@@ -49,12 +49,12 @@ class nic_model {
     top_->rst = 0;
     reset_ = clocks_;
     building_.size = 0;
-    std::size_t const before = at_;
-    if (before != 0) {
-      arriving_.cut(before);
+    std::size_t const bytes_taken = position_;
+    if (bytes_taken != 0) {
+      input_.remove_front(bytes_taken);
     }
-    at_ = 0;
-    return before;
+    position_ = 0;
+    return bytes_taken;
   }
 
   // --- network
@@ -64,30 +64,30 @@ class nic_model {
     if (frame.empty() || frame.size() > frame_queue::room) {
       throw std::invalid_argument("a frame of " + std::to_string(frame.size()) + " bytes");
     }
-    auto& i = arriving_.push();
+    auto& i = input_.push();
     i.size = frame.size();
     i.bad = bad;
     std::ranges::copy(frame, i.bytes.begin());
   }
   /// Number of frames that the device has taken.
-  [[nodiscard]] std::uint64_t taken() const noexcept { return taken_; }
+  [[nodiscard]] std::uint64_t taken_frames() const noexcept { return taken_frames_; }
   /// The clock of the first beat of the last frame taken, or of the current one.
-  [[nodiscard]] std::uint64_t began() const noexcept { return began_; }
+  [[nodiscard]] std::uint64_t start_clock() const noexcept { return start_clock_; }
   /// True if the device reports in this clock that it had no room for the last frame.
   [[nodiscard]] bool overflows() const noexcept { return top_->overflow != 0; }
   /// Makes the network take nothing from the device while `holds`.
   void hold(bool holds) noexcept { holds_ = holds; }
   /// Frames that the device has sent.
-  [[nodiscard]] frame_queue& sent() noexcept { return sent_; }
+  [[nodiscard]] frame_queue& output() noexcept { return output_; }
   /// True if nothing is on its way to, in, or out of the device.
-  [[nodiscard]] bool idle() const noexcept { return arriving_.empty() && is_empty(); }
+  [[nodiscard]] bool idle() const noexcept { return input_.empty() && is_empty(); }
   /// True if the device reports that it is empty.
   [[nodiscard]] bool is_empty() const noexcept { return top_->idle != 0; }
   /// Runs until the device is idle. @throws std::runtime_error if it is not after this many clocks
-  void settle(std::uint64_t most = 1'000'000) {
-    for (std::uint64_t const end = clocks_ + most; !idle();) {
+  void settle(std::uint64_t max_clocks = 1'000'000) {
+    for (std::uint64_t const end = clocks_ + max_clocks; !idle();) {
       if (clocks_ == end) {
-        throw std::runtime_error("the device is not idle after " + std::to_string(most) + " clocks");
+        throw std::runtime_error("the device is not idle after " + std::to_string(max_clocks) + " clocks");
       }
       step();
     }
@@ -101,21 +101,21 @@ class nic_model {
     top_->clk = 0;
     top_->eval();
     if (top_->rst == 0) {
-      host_.look(*top_);
+      host_.sample(*top_);
     }
-    bool const taken = top_->s_axis_tvalid != 0 && top_->s_axis_tready != 0 && top_->rst == 0;
+    bool const takes_beat = top_->s_axis_tvalid != 0 && top_->s_axis_tready != 0 && top_->rst == 0;
     if (top_->m_axis_tvalid != 0 && top_->m_axis_tready != 0 && top_->rst == 0) {
       take_output();
     }
     top_->clk = 1;
     top_->eval();
-    if (taken) {
-      began_ = at_ == 0 ? clocks_ : began_;
-      at_ += beat;
-      if (at_ >= arriving_.front().size) {
-        at_ = 0;
-        arriving_.pop();
-        ++taken_;
+    if (takes_beat) {
+      start_clock_ = position_ == 0 ? clocks_ : start_clock_;
+      position_ += beat;
+      if (position_ >= input_.front().size) {
+        position_ = 0;
+        input_.pop();
+        ++taken_frames_;
       }
       top_->s_axis_tvalid = 0;
     }
@@ -124,11 +124,13 @@ class nic_model {
 
   // --- registers
 
-  [[nodiscard]] std::uint32_t read(std::uint32_t at) {
-    finish({.read = at});
+  [[nodiscard]] std::uint32_t read(std::uint32_t address) {
+    finish({.read = address});
     return host_.value();
   }
-  void write(std::uint32_t at, std::uint32_t value) { finish({.write = register_access::written{at, value}}); }
+  void write(std::uint32_t address, std::uint32_t value) {
+    finish({.write = register_access::assignment{address, value}});
+  }
 
   /// The host's side of the registers. Its accesses progress with the clocks.
   [[nodiscard]] register_master& host() noexcept { return host_; }
@@ -153,17 +155,17 @@ class nic_model {
 
   /// An offered beat stays until it is taken.
   void drive_input() {
-    if (top_->s_axis_tvalid != 0 || arriving_.empty() || top_->rst != 0 || pauses()) {
+    if (top_->s_axis_tvalid != 0 || input_.empty() || top_->rst != 0 || pauses()) {
       return;
     }
-    auto const& f = arriving_.front();
-    std::size_t const n = std::min(beat, f.size - at_);
+    auto const& f = input_.front();
+    std::size_t const n = std::min(beat, f.size - position_);
     std::array<std::byte, beat> bytes{};
-    std::copy_n(f.bytes.begin() + static_cast<std::ptrdiff_t>(at_), n, bytes.begin());
+    std::copy_n(f.bytes.begin() + static_cast<std::ptrdiff_t>(position_), n, bytes.begin());
     std::memcpy(top_->s_axis_tdata.data(), bytes.data(), beat);
     top_->s_axis_tkeep = n == beat ? ~std::uint64_t{0} : (std::uint64_t{1} << n) - 1;
-    top_->s_axis_tlast = at_ + n == f.size;
-    top_->s_axis_tuser = f.bad && at_ + n == f.size;
+    top_->s_axis_tlast = position_ + n == f.size;
+    top_->s_axis_tuser = f.bad && position_ + n == f.size;
     top_->s_axis_tvalid = 1;
   }
 
@@ -179,7 +181,7 @@ class nic_model {
     std::memcpy(building_.bytes.data() + building_.size, top_->m_axis_tdata.data(), n);
     building_.size += n;
     if (is_last) {
-      auto& f = sent_.push();
+      auto& f = output_.push();
       f.size = building_.size;
       std::copy_n(building_.bytes.begin(), f.size, f.bytes.begin());
       building_.size = 0;
@@ -192,12 +194,12 @@ class nic_model {
   std::mt19937 random_;
   std::uint64_t clocks_ = 0;
   std::uint64_t reset_ = 0;
-  std::uint64_t taken_ = 0;
-  std::uint64_t began_ = 0;
+  std::uint64_t taken_frames_ = 0;
+  std::uint64_t start_clock_ = 0;
   register_master host_;
   bool holds_ = false;
-  frame_queue arriving_;
-  std::size_t at_ = 0;            ///< position in the first of these frames
+  frame_queue input_;
+  std::size_t position_ = 0;      ///< position in the first of these frames
   frame_queue::item building_{};  ///< a frame that is leaving
-  frame_queue sent_;
+  frame_queue output_;
 };

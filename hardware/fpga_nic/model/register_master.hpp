@@ -8,11 +8,11 @@
 
 /// A register access of the host: a write, a read, or both; with the clocks that each channel waits.
 struct register_access {
-  struct written {
-    std::uint32_t at = 0;
+  struct assignment {
+    std::uint32_t address = 0;
     std::uint32_t value = 0;
   };
-  std::optional<written> write{};
+  std::optional<assignment> write{};
   std::optional<std::uint32_t> read{};
   unsigned address_waits = 0;       ///< for a write
   unsigned data_waits = 0;          ///< for a write
@@ -43,7 +43,7 @@ class register_master {
     t.s_axil_bready = answer_left_ && answer_shown_ >= access_.answer_waits;
     t.s_axil_rready = value_left_ && value_shown_ >= access_.answer_waits;
     if (access_.write) {
-      t.s_axil_awaddr = static_cast<std::uint16_t>(access_.write->at);
+      t.s_axil_awaddr = static_cast<std::uint16_t>(access_.write->address);
       t.s_axil_wdata = access_.write->value;
       t.s_axil_wstrb = 15;
     }
@@ -51,10 +51,10 @@ class register_master {
   }
   /// Samples the device's signals in a clock, before its edge. @throws std::runtime_error
   template <class Top>
-  void look(Top const& t) {
-    bool const asked_write = access_.write && !address_left_ && !data_left_ && answer_left_;
-    bool const asked_read = access_.read && !read_address_left_ && value_left_;
-    if ((t.s_axil_bvalid != 0 && !asked_write) || (t.s_axil_rvalid != 0 && !asked_read)) {
+  void sample(Top const& t) {
+    bool const awaits_write = access_.write && !address_left_ && !data_left_ && answer_left_;
+    bool const awaits_read = access_.read && !read_address_left_ && value_left_;
+    if ((t.s_axil_bvalid != 0 && !awaits_write) || (t.s_axil_rvalid != 0 && !awaits_read)) {
       fail("answers what was not asked");
     }
     if ((answer_shown_ != 0 && t.s_axil_bvalid == 0) ||
@@ -90,9 +90,9 @@ class register_master {
       fail("refuses");
     }
   }
-  [[noreturn]] void fail(char const* what) const {
-    std::string text = std::string("the device ") + what + ": ";
-    text += access_.write ? "write of register " + std::to_string(access_.write->at) + " " : "";
+  [[noreturn]] void fail(char const* fault) const {
+    std::string text = std::string("the device ") + fault + ": ";
+    text += access_.write ? "write of register " + std::to_string(access_.write->address) + " " : "";
     text += access_.read ? "read of register " + std::to_string(*access_.read) : "";
     throw std::runtime_error(text);
   }

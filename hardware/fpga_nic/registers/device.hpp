@@ -49,11 +49,11 @@ struct build {
 /// @throws std::runtime_error if the device is another one, or of another version
 template <registers R>
 [[nodiscard]] build identify(R& r) {
-  auto const expect = [&](char const* what, std::uint32_t where, std::uint32_t wanted) {
-    if (std::uint32_t const is = r.read(where); is != wanted) {
+  auto const expect = [&](char const* field, std::uint32_t address, std::uint32_t value) {
+    if (std::uint32_t const actual = r.read(address); actual != value) {
       std::array<char, 128> text;
-      std::snprintf(text.data(), text.size(), "the %s in the registers is %08x, not %08x: is this summing_nic?", what,
-                    is, wanted);
+      std::snprintf(text.data(), text.size(), "the %s in the registers is %08x, not %08x: is this summing_nic?", field,
+                    actual, value);
       throw std::runtime_error(text.data());
     }
   };
@@ -71,13 +71,13 @@ template <registers R>
 
 /// Sets the device's address, and enables it.
 template <registers R>
-void enable(R& r, frame::place const& where) {
-  std::byte const* const mac = std::as_bytes(std::span(where.mac)).data();
+void enable(R& r, frame::place const& address) {
+  std::byte const* const mac = std::as_bytes(std::span(address.mac)).data();
   r.write(at::control, 0);
   r.write(at::mac_high, frame::read_integer<std::uint16_t>(mac));
   r.write(at::mac_low, frame::read_integer<std::uint32_t>(mac + 2));
-  r.write(at::ip, where.ip);
-  r.write(at::port, where.port);
+  r.write(at::ip, address.ip);
+  r.write(at::port, address.port);
   r.write(at::control, 1);
 }
 /// Disables the device: it treats all frames as foreign.
@@ -112,14 +112,14 @@ struct job {
 };
 template <registers R>
 [[nodiscard]] job job_at(R& r, unsigned number) {
-  std::uint32_t const here = at::jobs + 16 * number;
-  std::uint32_t const what = r.read(here + 4);
-  return {.nonce = r.read(here),
-          .members = what & 0xffU,
-          .present = static_cast<unsigned>(std::popcount(r.read(here + 12))),
-          .slots = r.read(here + 8),
-          .in_rank_order = (what >> 8 & 1U) != 0,
-          .exists = what >> 31 != 0};
+  std::uint32_t const base = at::jobs + 16 * number;
+  std::uint32_t const state = r.read(base + 4);
+  return {.nonce = r.read(base),
+          .members = state & 0xffU,
+          .present = static_cast<unsigned>(std::popcount(r.read(base + 12))),
+          .slots = r.read(base + 8),
+          .in_rank_order = (state >> 8 & 1U) != 0,
+          .exists = state >> 31 != 0};
 }
 /// Ends a job, against its members if necessary. @throws std::runtime_error if the device does not react
 template <registers R>
@@ -141,13 +141,13 @@ inline constexpr std::array<std::string_view, 31> counter_names{
 using counter_values = std::array<std::uint64_t, counter_names.size()>;
 
 template <registers R>
-[[nodiscard]] counter_values counted(R& r) {
-  counter_values all;
-  for (std::uint32_t k = 0; k != all.size(); ++k) {
+[[nodiscard]] counter_values read_counters(R& r) {
+  counter_values values;
+  for (std::uint32_t k = 0; k != values.size(); ++k) {
     std::uint64_t const low = r.read(at::counters + 8 * k);  // the device latches the upper half for the next read
-    all[k] = std::uint64_t{r.read(at::counters + 8 * k + 4)} << 32 | low;
+    values[k] = std::uint64_t{r.read(at::counters + 8 * k + 4)} << 32 | low;
   }
-  return all;
+  return values;
 }
 
 inline void print(counter_values const& v) {
@@ -157,7 +157,7 @@ inline void print(counter_values const& v) {
 }
 
 /// Converts counters to the type of the soft switch.
-[[nodiscard]] inline tutti::detail::fpga_nic::counters as_of_switch(counter_values const& v) noexcept {
+[[nodiscard]] inline tutti::detail::fpga_nic::counters to_switch_counters(counter_values const& v) noexcept {
   tutti::detail::fpga_nic::counters c;
   c.packets = v[6];
   c.malformed_packets = v[7];
@@ -171,8 +171,8 @@ inline void print(counter_values const& v) {
   c.repeats = v[15];
   c.duplicates = v[16];
   c.busy = v[17];
-  for (std::size_t why = 1; why != 6; ++why) {
-    c.refusals[why] = v[17 + why];
+  for (std::size_t reason = 1; reason != 6; ++reason) {
+    c.refusals[reason] = v[17 + reason];
   }
   c.refusals_for(tutti::detail::fpga_nic::refusal::no_weights) = v[27];
   c.stores = v[28];

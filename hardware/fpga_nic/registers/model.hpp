@@ -11,9 +11,9 @@ class model_registers {
     nic_model& model;
   };
 
-  void open(place const& where) noexcept { model_ = &where.model; }
-  [[nodiscard]] std::uint32_t read(std::uint32_t at) { return model_->read(at); }
-  void write(std::uint32_t at, std::uint32_t value) { model_->write(at, value); }
+  void open(place const& target) noexcept { model_ = &target.model; }
+  [[nodiscard]] std::uint32_t read(std::uint32_t address) { return model_->read(address); }
+  void write(std::uint32_t address, std::uint32_t value) { model_->write(address, value); }
   void close() noexcept { model_ = nullptr; }
 
  private:

@@ -11,9 +11,9 @@
 ///   - `close` releases them. It may be called without `open`.
 template <class R>
 concept registers = std::default_initializable<R> &&
-                    requires(R r, typename R::place const& where, std::uint32_t at, std::uint32_t value) {
-                      r.open(where);
-                      { r.read(at) } -> std::same_as<std::uint32_t>;
-                      r.write(at, value);
+                    requires(R r, typename R::place const& target, std::uint32_t address, std::uint32_t value) {
+                      r.open(target);
+                      { r.read(address) } -> std::same_as<std::uint32_t>;
+                      r.write(address, value);
                       { r.close() } noexcept;
                     };

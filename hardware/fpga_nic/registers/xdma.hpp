@@ -31,24 +31,25 @@ class xdma_registers {
   xdma_registers& operator=(xdma_registers const&) = delete;
   ~xdma_registers() { close(); }
 
-  void open(place const& where) {
+  void open(place const& target) {
     close();
-    int const fd = ::open(where.path.c_str(), O_RDWR | O_SYNC | O_CLOEXEC);
+    int const fd = ::open(target.path.c_str(), O_RDWR | O_SYNC | O_CLOEXEC);
     if (fd < 0) {
-      throw std::runtime_error(where.path + " cannot be opened (" + std::strerror(errno) +
+      throw std::runtime_error(target.path + " cannot be opened (" + std::strerror(errno) +
                                "): is the card there, and its driver loaded (lsmod | grep xdma)?");
     }
-    void* const at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, static_cast<off_t>(where.offset));
-    int const why = errno;
+    void* const mapping =
+        ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, static_cast<off_t>(target.offset));
+    int const error = errno;
     ::close(fd);
-    if (at == MAP_FAILED) {
-      throw std::runtime_error(where.path + " cannot be mapped at " + std::to_string(where.offset) + ": " +
-                               std::strerror(why));
+    if (mapping == MAP_FAILED) {
+      throw std::runtime_error(target.path + " cannot be mapped at " + std::to_string(target.offset) + ": " +
+                               std::strerror(error));
     }
-    at_ = static_cast<std::uint32_t volatile*>(at);
+    at_ = static_cast<std::uint32_t volatile*>(mapping);
   }
-  [[nodiscard]] std::uint32_t read(std::uint32_t at) const { return at_[at / 4]; }
-  void write(std::uint32_t at, std::uint32_t value) { at_[at / 4] = value; }
+  [[nodiscard]] std::uint32_t read(std::uint32_t address) const { return at_[address / 4]; }
+  void write(std::uint32_t address, std::uint32_t value) { at_[address / 4] = value; }
   void close() noexcept {
     if (at_ != nullptr) {
       ::munmap(const_cast<std::uint32_t*>(std::exchange(at_, nullptr)), bytes);

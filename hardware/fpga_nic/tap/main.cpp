@@ -21,23 +21,23 @@ class simulated_nic {
  public:
   explicit simulated_nic(options const& o) : device_(o.device), interface_(o.name, o.host, o.prefix, o.queue) {
     registers_.open({model_});
-    auto const built = device::identify(registers_);
+    auto const build = device::identify(registers_);
     device::enable(registers_, device_);
-    std::printf("tap_nic: %s is a device with %u slots (%u in rank order) at %s:%u\n", o.name.c_str(), built.slots,
-                built.slots_in_order, frame::text_of_ip(device_.ip).c_str(), device_.port);
+    std::printf("tap_nic: %s is a device with %u slots (%u in rank order) at %s:%u\n", o.name.c_str(), build.slots,
+                build.slots_in_order, frame::text_of_ip(device_.ip).c_str(), device_.port);
     std::fflush(stdout);
   }
 
   void run() {
     for (;;) {
-      bool const came = take();
+      bool const has_input = take();
       for (int i = 0; i < clocks_between_looks && !model_.idle(); ++i) {
         model_.step();
       }
       give();
-      std::array<pollfd, 2> on{{{interface_.descriptor(), POLLIN, 0}, {signals_.descriptor(), POLLIN, 0}}};
-      if (::poll(on.data(), on.size(), came || !model_.idle() ? 0 : -1) > 0 && on[1].revents != 0 &&
-          !signals_.go_on([&] { report(); })) {
+      std::array<pollfd, 2> descriptors{{{interface_.descriptor(), POLLIN, 0}, {signals_.descriptor(), POLLIN, 0}}};
+      if (::poll(descriptors.data(), descriptors.size(), has_input || !model_.idle() ? 0 : -1) > 0 &&
+          descriptors[1].revents != 0 && !signals_.go_on([&] { report(); })) {
         return report();
       }
     }
@@ -64,14 +64,14 @@ class simulated_nic {
     return true;
   }
   void give() {
-    for (auto& all = model_.sent(); !all.empty(); all.pop()) {
-      not_taken_ += interface_.give(all.front().content()) ? 0U : 1U;
+    for (auto& frames = model_.output(); !frames.empty(); frames.pop()) {
+      not_taken_ += interface_.give(frames.front().content()) ? 0U : 1U;
     }
   }
 
   void report() {
     std::printf("tap_nic: %llu clocks\n", static_cast<unsigned long long>(model_.clocks()));
-    device::print(device::counted(registers_));
+    device::print(device::read_counters(registers_));
     std::printf("  %-14s %llu\n", "not taken", static_cast<unsigned long long>(not_taken_));
     std::fflush(stdout);
   }

@@ -31,29 +31,29 @@ using namespace tutti;
 using namespace tutti::detail;
 using namespace std::chrono_literals;
 
-constexpr rank_type most_ranks = 6;
+constexpr rank_type max_ranks = 6;
 
-/// What all processes of a trial see.
+/// The state that all processes of a trial share.
 struct board {
-  std::atomic<pid_t> pid[most_ranks];
-  std::atomic<long> begun[most_ranks];  ///< operations
-  std::atomic<bool> over;
+  std::atomic<pid_t> pid[max_ranks];
+  std::atomic<long> operations[max_ranks];  ///< number begun
+  std::atomic<bool> is_over;
 };
 
 /// The transport of the ranks. `served`: rank 0 serves in place of a device.
-enum class way { tcp, served, device, multicast };
+enum class transport_kind { tcp, served, device, multicast };
 
 struct plan {
-  way by = way::tcp;
+  transport_kind transport = transport_kind::tcp;
   rank_type ranks = 0;
   rank_type victim = 0;
-  rank_type frozen = 0;
+  rank_type frozen_rank = 0;
   int topology = 0;
-  bool before_the_first = false;  ///< the first operation, too, may be hit: its connections are being made
-  bool never_begins = false;      ///< the victim, which waits for its end
+  bool includes_first_operation = false;  ///< the first operation, too, may be hit: its connections are being made
+  bool never_begins = false;              ///< the victim, which waits for its end
   std::chrono::microseconds delay{};
-  std::chrono::microseconds ahead{};  ///< so long before the kill another rank is frozen
-  std::chrono::milliseconds frost{};  ///< and so long after it; 0: none is frozen
+  std::chrono::microseconds freeze_lead{};  ///< from the freeze of another rank to the kill
+  std::chrono::milliseconds thaw_delay{};   ///< from the kill to the thaw; 0: no rank is frozen
   std::size_t count = 0;
 };
 
@@ -70,23 +70,23 @@ template <class Options>
 [[nodiscard]] plan plan_of(std::uint64_t seed) {
   std::mt19937_64 dice(seed * 0x9E3779B97F4A7C15ULL);
   plan p;
-  p.ranks = 3 + static_cast<rank_type>(dice() % (most_ranks - 2));
+  p.ranks = 3 + static_cast<rank_type>(dice() % (max_ranks - 2));
   p.victim = static_cast<rank_type>(dice() % p.ranks);
-  p.frozen = static_cast<rank_type>((p.victim + 1 + dice() % (p.ranks - 1)) % p.ranks);
+  p.frozen_rank = static_cast<rank_type>((p.victim + 1 + dice() % (p.ranks - 1)) % p.ranks);
   p.topology = static_cast<int>(dice() % 4);
-  p.before_the_first = dice() % 4 == 0;
-  p.delay = std::chrono::microseconds(dice() % (p.before_the_first ? 3'000 : 30'000));
-  p.ahead = std::chrono::microseconds(dice() % 20'000);
-  p.frost = std::chrono::milliseconds(dice() % 8 == 0 ? 0 : 60 + dice() % 60);
+  p.includes_first_operation = dice() % 4 == 0;
+  p.delay = std::chrono::microseconds(dice() % (p.includes_first_operation ? 3'000 : 30'000));
+  p.freeze_lead = std::chrono::microseconds(dice() % 20'000);
+  p.thaw_delay = std::chrono::milliseconds(dice() % 8 == 0 ? 0 : 60 + dice() % 60);
   p.count = std::size_t{1} << (dice() % 4 == 0 ? dice() % 18 : 18 + dice() % 4);  // mostly megabytes
   if (dice() % 2 == 0) {
-    p.by = static_cast<way>(1 + dice() % 3);
+    p.transport = static_cast<transport_kind>(1 + dice() % 3);
     p.count = 1 + p.count / 32;  // packets of 1 KiB
     p.never_begins = dice() % 2 == 0;
-    p.before_the_first = p.before_the_first || p.never_begins;
+    p.includes_first_operation = p.includes_first_operation || p.never_begins;
     if (p.never_begins && dice() % 2 == 0) {  // rank 0 serves the others
       p.victim = 0;
-      p.frozen = p.frozen == 0 ? 1 : p.frozen;
+      p.frozen_rank = p.frozen_rank == 0 ? 1 : p.frozen_rank;
     }
   }
   return p;
@@ -94,29 +94,29 @@ template <class Options>
 
 /// Works until the world fails: the ranks that this rank names then, or what else went wrong.
 template <class Transport>
-[[nodiscard]] std::string work(process_rendezvous& meet, plan const& p, board& all, std::string const& device) {
-  std::string names;
+[[nodiscard]] std::string work(process_rendezvous& meet, plan const& p, board& state, std::string const& device) {
+  std::string outcome;
   try {
     world_options<Transport> o;
     o.deadline = 10s;
-    host_options(o.transport).linger = 50ms;  // shorter than the frost
+    host_options(o.transport).linger = 50ms;  // shorter than thaw_delay
     if constexpr (std::same_as<Transport, nic>) {
       o.transport.network.device = device;
     }
     tutti::communicator<Transport> world(meet, o);
-    all.pid[world.rank()] = ::getpid();
+    state.pid[world.rank()] = ::getpid();
     while (p.never_begins && world.rank() == p.victim) {
       ::pause();
     }
     auto const broadcasts = [&] {
       broadcast share{world, in_network{}};
       for (int k = 0;; ++k) {
-        ++all.begun[world.rank()];
+        ++state.operations[world.rank()];
         rank_type const root = static_cast<rank_type>(k) % world.size();
         std::vector<int> v(p.count, world.rank() == root ? k : -1);
         share(v, root);
         if (std::ranges::count(v, k) != static_cast<std::ptrdiff_t>(v.size())) {
-          names = "a wrong broadcast";
+          outcome = "a wrong broadcast";
           return;
         }
       }
@@ -124,62 +124,62 @@ template <class Transport>
     auto const sums = [&](auto const& topology) {
       allreduce sum{world, topology, tutti::sum<int>{}};
       for (int k = 0;; ++k) {
-        ++all.begun[world.rank()];
+        ++state.operations[world.rank()];
         std::vector<int> v(p.count, k + static_cast<int>(world.rank()));
         sum(v);
         int const n = static_cast<int>(world.size());
         for (int const x : v) {
           if (x != n * k + n * (n - 1) / 2) {
-            names = "a wrong sum";
+            outcome = "a wrong sum";
             return;
           }
         }
       }
     };
     try {
-      if (p.by != way::tcp) {
+      if (p.transport != transport_kind::tcp) {
         broadcasts();
       } else {
         p.topology == 0 ? sums(ring{}) : p.topology == 1 ? sums(doubling{}) : sums(direct{});
       }
     } catch (error const& e) {
-      names = e.kind() == failure::peer_lost ? list_ranks(e.at_fault()) : e.what();
+      outcome = e.kind() == failure::peer_lost ? list_ranks(e.at_fault()) : e.what();
       throw;  // leaving while an exception flies is leaving
     }
   } catch (error const& e) {
-    names = names.empty() ? e.what() : names;
+    outcome = outcome.empty() ? e.what() : outcome;
   }
-  return names;
+  return outcome;
 }
 
 /// Kills and freezes as planned; false: the world was over before.
-bool strike(plan const& p, board& all) {
-  auto const under_way = [&] {
+bool strike(plan const& p, board& state) {
+  auto const is_under_way = [&] {
     for (rank_type r = 0; r < p.ranks; ++r) {
-      if (all.pid[r] == 0 || (!p.before_the_first && all.begun[r] < 2)) {
+      if (state.pid[r] == 0 || (!p.includes_first_operation && state.operations[r] < 2)) {
         return false;
       }
     }
     return true;
   };
-  while (!under_way() && !all.over) {
+  while (!is_under_way() && !state.is_over) {
     std::this_thread::yield();
   }
-  time_point const moment = steady_now() + p.delay;
-  while (steady_now() < moment) {
+  time_point const kill_time = steady_now() + p.delay;
+  while (steady_now() < kill_time) {
     std::this_thread::yield();
   }
-  if (all.over) {
+  if (state.is_over) {
     return false;
   }
-  if (p.frost > 0ms) {
-    ::kill(all.pid[p.frozen], SIGSTOP);
-    std::this_thread::sleep_for(p.ahead);  // its connections fill
+  if (p.thaw_delay > 0ms) {
+    ::kill(state.pid[p.frozen_rank], SIGSTOP);
+    std::this_thread::sleep_for(p.freeze_lead);  // its connections fill
   }
-  ::kill(all.pid[p.victim], SIGKILL);
-  if (p.frost > 0ms) {
-    std::this_thread::sleep_for(p.frost);  // the trial itself: the survivors leave meanwhile
-    ::kill(all.pid[p.frozen], SIGCONT);
+  ::kill(state.pid[p.victim], SIGKILL);
+  if (p.thaw_delay > 0ms) {
+    std::this_thread::sleep_for(p.thaw_delay);  // the trial itself: the survivors leave meanwhile
+    ::kill(state.pid[p.frozen_rank], SIGCONT);
   }
   return true;
 }
@@ -190,43 +190,43 @@ bool strike(plan const& p, board& all) {
   if (page == MAP_FAILED) {
     return "no memory";
   }
-  board& all = *::new (page) board{};
+  board& state = *::new (page) board{};
   std::optional<support::switch_process> device;
-  if (p.by == way::device) {
+  if (p.transport == transport_kind::device) {
     device.emplace();
   }
-  std::string const at = device ? device->address() : "";
+  std::string const address = device ? device->address() : "";
   pid_t const killer = ::fork();
   if (killer == 0) {
-    ::_exit(strike(p, all) ? 0 : 1);
+    ::_exit(strike(p, state) ? 0 : 1);
   }
   auto const ends = run_processes(
       p.ranks,
       [&](process_rendezvous& meet) {
-        return p.by == way::tcp         ? work<tutti::tcp>(meet, p, all, at)
-               : p.by == way::multicast ? work<udp_multicast<tutti::tcp>>(meet, p, all, at)
-                                        : work<nic>(meet, p, all, at);
+        return p.transport == transport_kind::tcp         ? work<tutti::tcp>(meet, p, state, address)
+               : p.transport == transport_kind::multicast ? work<udp_multicast<tutti::tcp>>(meet, p, state, address)
+                                                          : work<nic>(meet, p, state, address);
       },
       20s);
-  all.over = true;
+  state.is_over = true;
   int status = 0;
   ::waitpid(killer, &status, 0);
   ::munmap(page, sizeof(board));
 
   constexpr char const* names[] = {"tcp", "rank 0 in place of a device", "a device", "a group"};
-  support::verdict bad = status == 0 ? "" : "the ranks ended before anything was done to them; ";
+  support::verdict faults = status == 0 ? "" : "the ranks ended before anything was done to them; ";
   for (rank_type r = 0; r < p.ranks; ++r) {
     if (r == p.victim) {
       continue;
     }
-    std::string const said = ends[r].has_value() ? ends[r].value() : ends[r].failure().text;
-    if (said != list_ranks({p.victim})) {
-      bad += "rank " + std::to_string(r) + " of " + std::to_string(p.ranks) + " says '" + said + "', killed was rank " +
-             std::to_string(p.victim) + " over " + names[static_cast<int>(p.by)] +
-             (p.frost > 0ms ? ", frozen rank " + std::to_string(p.frozen) : "") + "; ";
+    std::string const report = ends[r].has_value() ? ends[r].value() : ends[r].failure().text;
+    if (report != list_ranks({p.victim})) {
+      faults += "rank " + std::to_string(r) + " of " + std::to_string(p.ranks) + " says '" + report +
+                "', killed was rank " + std::to_string(p.victim) + " over " + names[static_cast<int>(p.transport)] +
+                (p.thaw_delay > 0ms ? ", frozen rank " + std::to_string(p.frozen_rank) : "") + "; ";
     }
   }
-  return bad;
+  return faults;
 }
 
 }  // namespace

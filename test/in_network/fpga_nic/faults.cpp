@@ -91,9 +91,9 @@ BOOST_AUTO_TEST_CASE(a_device_that_dies_and_comes_back_changes_nothing) {
         }
         auto expected = v;
         reference(expected);
-        auto const before = tutti::steady_now();
+        auto const start = tutti::steady_now();
         sum(v);
-        if (tutti::steady_now() - before > 10s) {
+        if (tutti::steady_now() - start > 10s) {
           return "step " + std::to_string(step) + " took more than 10 s";
         }
         if (std::memcmp(v.data(), expected.data(), v.size() * sizeof(float)) != 0) {
@@ -101,12 +101,12 @@ BOOST_AUTO_TEST_CASE(a_device_that_dies_and_comes_back_changes_nothing) {
         }
       }
       // The restarted device serves again.
-      std::vector<float> answered(1);
-      for (auto const limit = tutti::steady_now() + 20s; answered[0] != static_cast<float>(n);) {
+      std::vector<float> answers(1);
+      for (auto const limit = tutti::steady_now() + 20s; answers[0] != static_cast<float>(n);) {
         std::vector<float> v(100, 1);
         sum(v);
-        answered[0] = world.transport().device_answers() ? 1 : 0;
-        reference(answered);
+        answers[0] = world.transport().device_answers() ? 1 : 0;
+        reference(answers);
         if (tutti::steady_now() > limit) {
           return "the device is not used again";
         }
@@ -159,7 +159,7 @@ namespace {
 /// A device that accepts all joins and knows no contribution.
 class device_without_knowledge final : public tutti::detail::fpga_nic::in_process_device {
  public:
-  void take(std::uint32_t from, std::span<std::byte const> bytes, tutti::detail::udp::in_process_medium& net) override {
+  void take(std::uint32_t source, std::span<std::byte const> bytes, tutti::detail::udp::in_process_medium& net) override {
     namespace udp = tutti::detail::udp;
     udp::packet p;
     if (udp::seal().read(bytes, p) != udp::reading::good) {
@@ -173,7 +173,7 @@ class device_without_knowledge final : public tutti::detail::fpga_nic::in_proces
     h.kind = joins ? udp::kind::grant : udp::kind::missing;
     h.length = joins ? h.length : std::uint16_t{0};
     std::array<std::byte, udp::max_packet> answer;
-    net.answer(from, std::span(answer).first(udp::seal().write(h, p.payload.first(h.length), answer.data())));
+    net.answer(source, std::span(answer).first(udp::seal().write(h, p.payload.first(h.length), answer.data())));
   }
   void settle(tutti::detail::udp::in_process_medium&) override {}
   [[nodiscard]] tutti::detail::fpga_nic::counters counts() override { return {}; }
@@ -212,8 +212,8 @@ BOOST_AUTO_TEST_CASE(several_late_ranks_are_all_named) {
     BOOST_TEST_REQUIRE(!results[r]);
     std::string const& text = results[r].failure().text;
     BOOST_TEST((laws::blames(results[r], r, {2}) == "" || laws::blames(results[r], r, {3}) == ""), text);
-    auto const others = text.find("; the device at 0 waits for rank 2");
-    BOOST_TEST((others != text.npos && text.find("rank 3", others) != text.npos), text);
+    auto const device_report = text.find("; the device at 0 waits for rank 2");
+    BOOST_TEST((device_report != text.npos && text.find("rank 3", device_report) != text.npos), text);
   }
 }
 
@@ -240,18 +240,18 @@ namespace {
 
 using processes = tutti::fpga_nic<tutti::tcp>;
 
-/// Runs `f(world)` as three processes; `killed` ends in it, and f must throw on the others.
+/// Runs `f(world)` as three processes; `victim` ends in it, and f must throw on the others.
 template <class F>
-void expect_named(rank_type killed, std::string const& device, F f) {
+void expect_named(rank_type victim, std::string const& device, F f) {
   tutti::world_options<processes> options;
   options.deadline = 20s;
   options.transport.network.device = device;
   auto const results = tutti::spawn<processes>(3, f, options);
   for (rank_type r = 0; r != 3; ++r) {
-    if (r != killed) {
+    if (r != victim) {
       std::string const text = results[r] ? "it did not fail" : results[r].failure().text;
       BOOST_TEST((!results[r] && results[r].failure().kind == failure::peer_lost), text);
-      BOOST_TEST((!results[r] && results[r].failure().at_fault == std::vector<rank_type>{killed}), text);
+      BOOST_TEST((!results[r] && results[r].failure().at_fault == std::vector<rank_type>{victim}), text);
     }
   }
 }
@@ -264,13 +264,13 @@ BOOST_AUTO_TEST_CASE(a_rank_that_is_killed_before_its_first_operation_is_named) 
     return;
   }
   tutti::support::switch_process const device;
-  for (std::string const& at : {std::string(), device.address()}) {
-    for (rank_type killed = 0; killed != 3; ++killed) {
-      expect_named(killed, at, [&](auto& world) {
+  for (std::string const& address : {std::string(), device.address()}) {
+    for (rank_type victim = 0; victim != 3; ++victim) {
+      expect_named(victim, address, [&](auto& world) {
         tutti::broadcast share{world, in_network{}};
         tutti::allreduce sum{world, in_network{}, tutti::sum<float>{}};
         std::vector<float> v(17'000, 1);
-        if (world.rank() == killed) {
+        if (world.rank() == victim) {
           ::raise(SIGKILL);
         }
         share(v, 0);  // rank 0 may end this without the others
@@ -312,8 +312,8 @@ BOOST_AUTO_TEST_CASE(a_pull_of_weights_ends_when_the_rank_that_has_them_is_kille
     return;
   }
   tutti::support::switch_process const device;
-  for (std::string const& at : {std::string(), device.address()}) {
-    expect_named(0, at, [&](auto& world) {
+  for (std::string const& address : {std::string(), device.address()}) {
+    expect_named(0, address, [&](auto& world) {
       tutti::allreduce sum{world, in_network{}, tutti::sum<float>{}};
       std::vector<float> weights(2560, 1);
       if (world.rank() == 0) {
@@ -338,10 +338,10 @@ BOOST_AUTO_TEST_CASE(operations_that_are_given_up_leave_memory_alone) {
         return "left";
       }
       try {
-        auto one = sum.start(*first);
-        auto two = share.start(*second, 0);
-        two.wait();
-        one.wait();
+        auto sum_request = sum.start(*first);
+        auto share_request = share.start(*second, 0);
+        share_request.wait();
+        sum_request.wait();
       } catch (tutti::error const& e) {
         first.reset();
         second.reset();
@@ -360,9 +360,9 @@ BOOST_AUTO_TEST_CASE(operations_that_are_given_up_leave_memory_alone) {
 
 // With a key, packets have a tag; all ranks must have an equal key.
 BOOST_AUTO_TEST_CASE(ranks_and_device_share_a_key) {
-  temporary_file const one("000102030405060708090a0b0c0d0e0F\n");
-  temporary_file const other("000102030405060708090a0b0c0d0e0e");
-  auto const key = tutti::detail::udp::read_key(one.path());
+  temporary_file const file("000102030405060708090a0b0c0d0e0F\n");
+  temporary_file const other_file("000102030405060708090a0b0c0d0e0e");
+  auto const key = tutti::detail::udp::read_key(file.path());
   BOOST_TEST(static_cast<int>(key[15]) == 15);
   auto const sum_by = [](std::string const& device, std::vector<std::string> const& files) {
     using keyed_nic = tutti::fpga_nic<tutti::loopback>;
@@ -383,16 +383,16 @@ BOOST_AUTO_TEST_CASE(ranks_and_device_share_a_key) {
     });
   };
   tutti::support::switch_process const device{tutti::detail::udp::seal(key)};
-  for (auto const& r : sum_by(device.address(), {one.path(), one.path()})) {
+  for (auto const& r : sum_by(device.address(), {file.path(), file.path()})) {
     BOOST_TEST((r ? r.value() : r.failure().text) == "");
   }
-  for (auto const& r : sum_by(device.address(), {one.path(), other.path()})) {
+  for (auto const& r : sum_by(device.address(), {file.path(), other_file.path()})) {
     BOOST_TEST(!r);
     BOOST_TEST(r.failure().text.find("rank 1 has another key than rank 0") != std::string::npos, r.failure().text);
   }
-  for (std::string const wrong : {"", "0001", "000102030405060708090a0b0c0d0e0g", "0x0102030405060708090a0b0c0d0e0f"}) {
-    temporary_file const bad(wrong);
-    BOOST_CHECK_THROW((void)tutti::detail::udp::read_key(bad.path()), tutti::error);
+  for (std::string const text : {"", "0001", "000102030405060708090a0b0c0d0e0g", "0x0102030405060708090a0b0c0d0e0f"}) {
+    temporary_file const bad_file(text);
+    BOOST_CHECK_THROW((void)tutti::detail::udp::read_key(bad_file.path()), tutti::error);
   }
   BOOST_CHECK_THROW((void)tutti::detail::udp::read_key("/nowhere/at/all"), tutti::error);
 }

@@ -47,8 +47,8 @@ struct trial {
   std::uint32_t stand_in_share = 0;
   std::uint32_t slot_count = 64;
 };
-std::ostream& operator<<(std::ostream& out, trial const& t) {
-  return out << "loss " << t.loss << (t.device ? "" : ", no device") << ", share " << t.stand_in_share;
+std::ostream& operator<<(std::ostream& stream, trial const& t) {
+  return stream << "loss " << t.loss << (t.device ? "" : ", no device") << ", share " << t.stand_in_share;
 }
 
 /// Runs check(world), which returns a complaint, on n ranks. Returns the device's counters.
@@ -91,9 +91,9 @@ bool same_bits(std::vector<float> const& a, std::vector<float> const& b) {
 BOOST_AUTO_TEST_CASE(operators_equal_the_sequential_answer) {
   for (rank_type const n : sizes) {
     agree(n, lossless, [](auto& world) -> std::string {
-      std::string bad = laws::reducing(world, in_network{}, tutti::sum<float>{}, 1023);
-      bad = bad.empty() ? laws::moving<laws::triple>(world, in_network{}, 1023) : bad;
-      return bad.empty() ? laws::reducing(world, in_network{}, laws::composition{}, 48) : bad;  // falls back to `star`
+      std::string complaint = laws::reducing(world, in_network{}, tutti::sum<float>{}, 1023);
+      complaint = complaint.empty() ? laws::moving<laws::triple>(world, in_network{}, 1023) : complaint;
+      return complaint.empty() ? laws::reducing(world, in_network{}, laws::composition{}, 48) : complaint;  // falls back to `star`
     });
     agree(n, lossless, [](auto& world) {
       return laws::allreduces(world, tutti::hierarchical{tutti::binary_tree{}, in_network{}, 3}, tutti::sum<float>{},
@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(operators_equal_the_sequential_answer) {
 }
 
 BOOST_AUTO_TEST_CASE(a_communicator_has_the_same_workers_always) {
-  std::atomic<int> refused = 0;
+  std::atomic<int> refusals = 0;
   agree(4, lossless, [&](auto& world) -> std::string {
     tutti::allreduce flat{world, in_network{}, tutti::sum<float>{}};
     tutti::allreduce deep{world, tutti::hierarchical{tutti::binary_tree{}, in_network{}, 2}, tutti::sum<float>{}};
@@ -112,31 +112,31 @@ BOOST_AUTO_TEST_CASE(a_communicator_has_the_same_workers_always) {
       flat(v);
       deep(v);
     } catch (tutti::precondition_error const& e) {
-      ++refused;
+      ++refusals;
       return std::string(e.what()).find("its own communicator") != std::string::npos ? "" : e.what();
     } catch (tutti::error const& e) {  // another rank was refused first
       return e.kind() == tutti::failure::cancelled ? "" : e.what();
     }
     return "nothing was thrown";
   });
-  BOOST_TEST(refused > 0);
+  BOOST_TEST(refusals > 0);
 }
 
 // Lanes share a window: pieces that fill it on one rank may wait for pieces that another rank's window holds back.
 BOOST_AUTO_TEST_CASE(many_flows_that_begin_in_any_order_end) {
   agree(4, {.loss = 0.01, .slot_count = 256}, [](auto& world) -> std::string {
     tutti::allreduce sum{world, in_network{}, tutti::sum<float>{}};
-    std::vector<std::vector<float>> all(tutti::collective_lanes + 2, std::vector<float>(100'000, 1));
+    std::vector<std::vector<float>> vectors(tutti::collective_lanes + 2, std::vector<float>(100'000, 1));
     for (int k = 0; k < 3; ++k) {
       std::vector<tutti::request> pending;
-      for (auto& v : all) {
+      for (auto& v : vectors) {
         pending.push_back(sum.start(v));
       }
       for (std::size_t i = 0; i != pending.size(); ++i) {
         pending[(i * 3 + world.rank()) % pending.size()].wait();
       }
     }
-    return all[0][99'999] == 64 && all.back()[0] == 64 ? "" : "a wrong sum";
+    return vectors[0][99'999] == 64 && vectors.back()[0] == 64 ? "" : "a wrong sum";
   });
 }
 
@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(sums_have_the_bits_of_star_or_equal_bits_everywhere) {
       if (support::is_watched && n > 5) {
         continue;
       }
-      auto const counted = agree(n, t, [&](auto& world) -> std::string {
+      auto const counters = agree(n, t, [&](auto& world) -> std::string {
         tutti::allreduce sum{world, in_network{}, tutti::sum<float>{}};
         tutti::allreduce reference{world, tutti::star{}, tutti::sum<float>{}};
         tutti::broadcast share{world, tutti::star{}};
@@ -170,8 +170,8 @@ BOOST_AUTO_TEST_CASE(sums_have_the_bits_of_star_or_equal_bits_everywhere) {
         }
         return {};
       });
-      BOOST_TEST((counted.completed_results != 0) == (t.device && n > 1),
-                 n << " ranks, " << t << ": " << counted.completed_results);
+      BOOST_TEST((counters.completed_results != 0) == (t.device && n > 1),
+                 n << " ranks, " << t << ": " << counters.completed_results);
     }
   }
 }
@@ -192,15 +192,15 @@ BOOST_AUTO_TEST_CASE(other_operations_are_right_where_packets_are_lost) {
         std::vector<float> b(count);
         largest(own_values, a, root);
         largest_by_star(own_values, b, root);
-        auto shared = own_values;
-        share(shared, root);
+        auto broadcast_values = own_values;
+        share(broadcast_values, root);
         auto c = own_values;
         auto d = own_values;
         mean(c);
         mean_by_star(d);
         std::vector<std::int32_t> whole(count, INT32_MAX / 4 * (world.rank() == root ? -1 : 1));
         saturating(whole);
-        if (!same_bits(a, b) || !same_bits(shared, numbers(count, root)) || !same_bits(c, d) ||
+        if (!same_bits(a, b) || !same_bits(broadcast_values, numbers(count, root)) || !same_bits(c, d) ||
             whole != std::vector<std::int32_t>(count, whole[0])) {
           return "wrong with root " + std::to_string(root);
         }
@@ -236,13 +236,13 @@ BOOST_AUTO_TEST_CASE(a_device_adds_fixed_point_numbers) {
         for (std::size_t const segment : {std::size_t{0}, std::size_t{10'000}}) {
           sum.segment(segment);
           auto in_place = own_values;
-          std::vector<float> apart(own_values.size());
+          std::vector<float> separate(own_values.size());
           sum(in_place);
-          deep(own_values, apart);
+          deep(own_values, separate);
           std::vector<float> at_root = own_values;
           total(at_root, world.size() - 1);
           bool const root = world.rank() == world.size() - 1;
-          if (!same_bits(in_place, expected) || !same_bits(apart, expected) ||
+          if (!same_bits(in_place, expected) || !same_bits(separate, expected) ||
               !same_bits(at_root, root ? expected : own_values)) {
             return "other bits, segments of " + std::to_string(segment);
           }
@@ -257,13 +257,13 @@ BOOST_AUTO_TEST_CASE(a_device_adds_fixed_point_numbers) {
 BOOST_AUTO_TEST_CASE(automatic_knows_the_device_and_what_it_can_do) {
   agree(4, lossless, [](auto& world) -> std::string {
     // A measurement is no operation of the user: fewer ranks may take part later, on a communicator of their own.
-    auto apart = tutti::dup(world);
-    (void)tutti::automatic(apart, {.budget = std::chrono::milliseconds(1), .remeasure = true});
-    tutti::allreduce deep{apart, tutti::hierarchical{tutti::binary_tree{}, in_network{}, 2}, tutti::sum<float>{}};
-    std::vector<float> by_hosts(100, 1);
-    deep(by_hosts);
-    tutti::automatic const unaware(apart, {.budget = std::chrono::milliseconds(1), .remeasure = true});
-    if (by_hosts[99] != 4 || !unaware.profile().aggregator.points.empty()) {
+    auto separate = tutti::dup(world);
+    (void)tutti::automatic(separate, {.budget = std::chrono::milliseconds(1), .remeasure = true});
+    tutti::allreduce deep{separate, tutti::hierarchical{tutti::binary_tree{}, in_network{}, 2}, tutti::sum<float>{}};
+    std::vector<float> host_sum(100, 1);
+    deep(host_sum);
+    tutti::automatic const unaware(separate, {.budget = std::chrono::milliseconds(1), .remeasure = true});
+    if (host_sum[99] != 4 || !unaware.profile().aggregator.points.empty()) {
       return "a device that serves some ranks was measured by all";
     }
     tutti::automatic const best(world, {.budget = std::chrono::milliseconds(1), .remeasure = true});
@@ -276,27 +276,27 @@ BOOST_AUTO_TEST_CASE(automatic_knows_the_device_and_what_it_can_do) {
       return "the device is a candidate where it cannot help, or none where it can";
     }
     best.prefer("allreduce=in_network; reduce=in_network; broadcast=in_network");
-    auto const by = [&](auto const& sum) { return sum.explain(4000).find(": in_network, ") != std::string::npos; };
-    if (!by(tutti::allreduce{world, best, tutti::sum<float>{}}) ||
-        by(tutti::allreduce{world, best, tutti::sum<double>{}}) || !by(tutti::broadcast{world, best})) {
+    auto const uses_device = [&](auto const& sum) { return sum.explain(4000).find(": in_network, ") != std::string::npos; };
+    if (!uses_device(tutti::allreduce{world, best, tutti::sum<float>{}}) ||
+        uses_device(tutti::allreduce{world, best, tutti::sum<double>{}}) || !uses_device(tutti::broadcast{world, best})) {
       return "what is preferred is not run, or run where it cannot be";
     }
-    tutti::fixed_point_sum const as_integers{1e3F, world.size()};
-    tutti::allreduce lifting{world, best, as_integers};
-    tutti::allreduce picked{world, tutti::selection(tutti::schedule_kind::in_network), as_integers};
+    tutti::fixed_point_sum const integer_sum{1e3F, world.size()};
+    tutti::allreduce lifting{world, best, integer_sum};
+    tutti::allreduce device_sum{world, tutti::selection(tutti::schedule_kind::in_network), integer_sum};
     std::vector<float> a(2000, 1.5F);
     std::vector<float> b(2000, 1.5F);
     lifting(a);
-    picked(b);
-    if (by(lifting) || a[1999] != 6 || b[1999] != 6) {
+    device_sum(b);
+    if (uses_device(lifting) || a[1999] != 6 || b[1999] != 6) {
       return "what ranks lift is wrong, or a schedule is picked that does not lift it";
     }
-    std::string bad = laws::reducing(world, best, tutti::sum<float>{}, 1023);
-    bad = bad.empty() ? laws::reducing(world, best, tutti::sum<double>{}, 1023) : bad;
-    bad = bad.empty() ? laws::reducing(world, best, laws::composition{}, 48) : bad;
+    std::string complaint = laws::reducing(world, best, tutti::sum<float>{}, 1023);
+    complaint = complaint.empty() ? laws::reducing(world, best, tutti::sum<double>{}, 1023) : complaint;
+    complaint = complaint.empty() ? laws::reducing(world, best, laws::composition{}, 48) : complaint;
     std::vector<float> v(3000);
-    auto const found = best.autotune(world, tutti::op::allreduce{}, v, {.ways = 100, .maximum_ratio = 1e9, .turns = 1});
-    return bad.empty() && !found.starts_with("allreduce:8193-16384=") ? found : bad;
+    auto const tuning = best.autotune(world, tutti::op::allreduce{}, v, {.ways = 100, .maximum_ratio = 1e9, .turns = 1});
+    return complaint.empty() && !tuning.starts_with("allreduce:8193-16384=") ? tuning : complaint;
   });
 }
 
@@ -308,11 +308,11 @@ BOOST_AUTO_TEST_CASE(an_operator_that_has_run_allocates_nothing) {
     for (int k = 0; k < 20; ++k) {
       sum(v);
     }
-    long const before = support::allocations_of_this_thread;
+    long const old_allocations = support::allocations_of_this_thread;
     for (int k = 0; k < 20; ++k) {
       sum(v);
     }
-    long const more = support::allocations_of_this_thread - before;
-    return more == 0 ? "" : std::to_string(more) + " allocations";
+    long const new_allocations = support::allocations_of_this_thread - old_allocations;
+    return new_allocations == 0 ? "" : std::to_string(new_allocations) + " allocations";
   });
 }

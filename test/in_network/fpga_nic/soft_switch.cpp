@@ -56,19 +56,19 @@ struct bench {
   explicit bench(nic::switch_limits const& limits = {}, nic::seal const& s = {}) : device(limits, s) {}
 
   /// Returns the switch's answers to these bytes.
-  std::vector<answer> const& take(unsigned source, std::span<std::byte const> bytes, bool congested = false) {
+  std::vector<answer> const& take(unsigned source, std::span<std::byte const> bytes, bool has_ecn_mark = false) {
     answers.clear();
-    device.take(source, bytes, congested, now,
+    device.take(source, bytes, has_ecn_mark, now,
                 [&](unsigned destination, nic::header const& h, std::span<std::byte const> payload) {
                   answers.push_back({destination, h, {payload.begin(), payload.end()}});
                 });
     BOOST_TEST(device.counts().packets == device.counts().accounted_packets());
     return answers;
   }
-  std::vector<answer> const& take(unsigned source, nic::header const& h, bool congested = false) {
-    return take(source, written(h, std::vector<std::byte>(h.length)), congested);
+  std::vector<answer> const& take(unsigned source, nic::header const& h, bool has_ecn_mark = false) {
+    return take(source, serialize(h, std::vector<std::byte>(h.length)), has_ecn_mark);
   }
-  /// Joins job `job` from address `from`.
+  /// Joins job `job` from address `source`.
   answer join(unsigned source, unsigned worker, unsigned workers, std::uint16_t slots = 4, std::uint32_t job = 0x1234,
               std::uint32_t lease_ms = 1000, std::uint32_t proof = 7) {
     nic::header h = contribution(worker, workers, 0, nic::terms::bytes);
@@ -78,15 +78,15 @@ struct bench {
     h.fingerprint = proof;
     std::vector<std::byte> terms(nic::terms::bytes);
     nic::write(nic::terms{lease_ms, slots}, terms.data());
-    auto const& got = take(source, written(h, terms));
-    BOOST_TEST_REQUIRE(got.size() == 1U);
-    return got[0];
+    auto const& replies = take(source, serialize(h, terms));
+    BOOST_TEST_REQUIRE(replies.size() == 1U);
+    return replies[0];
   }
   /// Joins a guarded switch, with the proof that it demands.
   answer join_with_proof(unsigned source, unsigned worker, unsigned workers, std::uint16_t slots, std::uint32_t job) {
-    answer const asked = join(source, worker, workers, slots, job, 60'000, 0);
-    return asked.h.kind == nic::kind::grant ? asked
-                                            : join(source, worker, workers, slots, job, 60'000, asked.h.fingerprint);
+    answer const reply = join(source, worker, workers, slots, job, 60'000, 0);
+    return reply.h.kind == nic::kind::grant ? reply
+                                            : join(source, worker, workers, slots, job, 60'000, reply.h.fingerprint);
   }
   /// True if two members, at these addresses, can join a job with this number of slots, and sum in it.
   bool sums(unsigned first, unsigned second, std::uint16_t slots, std::uint32_t job) {
@@ -109,14 +109,14 @@ struct bench {
 };
 
 /// A guarded switch with memory for this number of jobs of ten slots.
-bench guarded(std::size_t jobs) {
+bench guarded_bench(std::size_t jobs) {
   return bench({.memory = jobs * 10 * nic::slot_table::bytes(1, 0), .guard = nic::secret_key{}});
 }
 
 bool is_refusal(bench::answer const& a, nic::refusal reason) {
   return a.h.kind == nic::kind::refuse && nic::read_refusal(a.payload) == reason;
 }
-nic::header of_kind(nic::kind k, unsigned worker, unsigned workers, std::uint32_t sequence = 0) {
+nic::header make_header(nic::kind k, unsigned worker, unsigned workers, std::uint32_t sequence = 0) {
   nic::header h = contribution(worker, workers, sequence, 0);
   h.kind = k;
   return h;
@@ -125,8 +125,8 @@ nic::header of_kind(nic::kind k, unsigned worker, unsigned workers, std::uint32_
 BOOST_AUTO_TEST_SUITE(the_switch)
 
 BOOST_AUTO_TEST_CASE(a_member_gets_what_is_left_when_it_joins) {
-  std::size_t const of_slot = nic::slot_table::bytes(1, 0);
-  bench b({.jobs = 3, .slot_count = 10, .memory = 15 * of_slot, .lease = 2s});
+  std::size_t const slot_bytes = nic::slot_table::bytes(1, 0);
+  bench b({.jobs = 3, .slot_count = 10, .memory = 15 * slot_bytes, .lease = 2s});
   auto const a = b.join(100, 0, 2, 20, 1, 5000);
   BOOST_TEST((a.destination == 100 && a.h.kind == nic::kind::grant && a.h.job == 1));
   BOOST_TEST((nic::read_terms(a.payload) == nic::terms{2000, 10}));
@@ -151,18 +151,18 @@ BOOST_AUTO_TEST_CASE(a_device_may_have_room_for_few_members_and_fewer_slots_in_o
   h.flags = nic::flag::in_rank_order;
   std::vector<std::byte> terms(nic::terms::bytes);
   nic::write(nic::terms{1000, 20}, terms.data());
-  BOOST_TEST((nic::read_terms(b.take(100, written(h, terms)).at(0).payload).slot_count == 2));
+  BOOST_TEST((nic::read_terms(b.take(100, serialize(h, terms)).at(0).payload).slot_count == 2));
 }
 
 BOOST_AUTO_TEST_CASE(an_operation_has_no_more_workers_than_its_job_has_members) {
   bench b;
   std::ignore = b.join(100, 0, 2);
-  auto const before = b.device.jobs();
+  auto const old_jobs = b.device.jobs();
   nic::header h = contribution(0, 3, 0, 8);
   BOOST_TEST(is_refusal(b.take(100, h).at(0), nic::refusal::unsupported_operation));
   h.kind = nic::kind::supply;
   BOOST_TEST(is_refusal(b.take(100, h).at(0), nic::refusal::unsupported_operation));
-  BOOST_TEST((b.device.jobs() == before));
+  BOOST_TEST((b.device.jobs() == old_jobs));
   BOOST_TEST(b.take(100, contribution(0, 1, 0, 8)).size() == 1U);
 }
 
@@ -171,19 +171,19 @@ BOOST_AUTO_TEST_CASE(joining_again_changes_nothing_and_a_number_is_one_members) 
   std::ignore = b.join(100, 0, 2);
   std::ignore = b.join(101, 1, 2);
   b.take(100, contribution(0, 2, 0, 8));
-  auto const before = b.device.jobs();
+  auto const old_jobs = b.device.jobs();
   BOOST_TEST((b.join(100, 0, 2).h.kind == nic::kind::grant));
-  for (auto const& [source, worker, workers, taken] :
+  for (auto const& [source, worker, workers, holder] :
        {std::tuple{102U, 1U, 2U, 1U}, {100U, 1U, 2U, 0U}, {100U, 0U, 3U, 0U}}) {
     b.now += 1ms;
     auto const a = b.join(source, worker, workers);
-    BOOST_TEST((is_refusal(a, nic::refusal::mismatch) && a.h.worker == taken && a.h.workers == 2));
+    BOOST_TEST((is_refusal(a, nic::refusal::mismatch) && a.h.worker == holder && a.h.workers == 2));
   }
   b.now -= 3ms;
   std::ignore = b.join(101, 1, 2);
-  BOOST_TEST((b.device.jobs() == before));
+  BOOST_TEST((b.device.jobs() == old_jobs));
   b.now += 900ms;
-  b.take(100, of_kind(nic::kind::query, 0, 2));  // renews the lease, as any packet does
+  b.take(100, make_header(nic::kind::query, 0, 2));  // renews the lease, as any packet does
   b.now += 900ms;
   BOOST_TEST(is_refusal(b.join(102, 0, 2), nic::refusal::mismatch));
   BOOST_TEST((b.join(102, 1, 2).h.kind == nic::kind::grant));
@@ -203,12 +203,12 @@ BOOST_AUTO_TEST_CASE(a_member_has_one_number_at_a_time) {
 }
 
 BOOST_AUTO_TEST_CASE(a_job_begins_when_its_sender_has_proven_its_address) {
-  bench b = guarded(1);
-  auto const asked = b.join(100, 0, 2, 10, 1, 1000, 0);
-  BOOST_TEST((asked.destination == 100 && is_refusal(asked, nic::refusal::unknown) && asked.h.fingerprint != 0));
-  BOOST_TEST(asked.payload.size() < nic::terms::bytes);  // useless to amplify a flood
-  BOOST_TEST(nic::asks_for_proof(asked.h, nic::refusal::unknown));
-  std::uint32_t const proof = asked.h.fingerprint;
+  bench b = guarded_bench(1);
+  auto const demand = b.join(100, 0, 2, 10, 1, 1000, 0);
+  BOOST_TEST((demand.destination == 100 && is_refusal(demand, nic::refusal::unknown) && demand.h.fingerprint != 0));
+  BOOST_TEST(demand.payload.size() < nic::terms::bytes);  // useless to amplify a flood
+  BOOST_TEST(nic::asks_for_proof(demand.h, nic::refusal::unknown));
+  std::uint32_t const proof = demand.h.fingerprint;
   for (auto const& [source, job, output] : {std::tuple{101U, 1U, proof}, {100U, 2U, proof}, {100U, 1U, proof ^ 2}}) {
     BOOST_TEST(is_refusal(b.join(source, 0, 2, 10, job, 1000, output), nic::refusal::unknown));
   }
@@ -216,21 +216,21 @@ BOOST_AUTO_TEST_CASE(a_job_begins_when_its_sender_has_proven_its_address) {
   BOOST_TEST((b.join(100, 0, 2, 10, 1, 1000, proof).h.kind == nic::kind::grant));
   BOOST_TEST((b.join(101, 1, 2, 10, 1, 1000, 0).h.kind == nic::kind::grant));  // the job is known already
   b.now += 1ms;
-  unsigned answered = 0;
+  unsigned answer_count = 0;
   for (std::uint32_t job = 2; job != 102; ++job) {
-    nic::header h = of_kind(nic::kind::join, 0, 2);
+    nic::header h = make_header(nic::kind::join, 0, 2);
     h.operation = tutti::network_operation::none;
     h.job = job;
     h.length = nic::terms::bytes;
-    answered += static_cast<unsigned>(b.take(102, h).size());
+    answer_count += static_cast<unsigned>(b.take(102, h).size());
   }
-  BOOST_TEST(answered == 10U);  // limit for a millisecond
+  BOOST_TEST(answer_count == 10U);  // limit for a millisecond
 }
 
 // Claims of unused jobs do not displace others, however much memory they request.
 BOOST_AUTO_TEST_CASE(claims_make_way) {
   for (std::uint16_t const slots : std::initializer_list<std::uint16_t>{10, 1, 60'000}) {
-    bench b = guarded(3);
+    bench b = guarded_bench(3);
     for (std::uint32_t job = 100; job != 140; ++job) {
       b.now += 1ms;
       std::ignore = b.join_with_proof(66, 0, 6, slots, job);
@@ -249,9 +249,9 @@ BOOST_AUTO_TEST_CASE(claims_make_way) {
 }
 
 BOOST_AUTO_TEST_CASE(a_claim_with_weights_makes_way_for_those_of_others) {
-  bench b = guarded(3);
+  bench b = guarded_bench(3);
   auto const store = [&](unsigned source, std::uint32_t job, std::uint32_t k) {
-    nic::header h = of_kind(nic::kind::supply, 0, 2, k);
+    nic::header h = make_header(nic::kind::supply, 0, 2, k);
     h.job = job;
     h.flags = nic::flag::weights;
     h.length = nic::block_bytes;
@@ -267,7 +267,7 @@ BOOST_AUTO_TEST_CASE(a_claim_with_weights_makes_way_for_those_of_others) {
 
 // A host that has begun many jobs makes way for one with few, but not for its equals.
 BOOST_AUTO_TEST_CASE(hosts_share_a_switch) {
-  bench b = guarded(3);
+  bench b = guarded_bench(3);
   for (std::uint32_t job = 1; job != 4; ++job) {
     BOOST_TEST(b.sums(1, 2, 10, job));
   }
@@ -281,40 +281,40 @@ BOOST_AUTO_TEST_CASE(hosts_share_a_switch) {
 }
 
 BOOST_AUTO_TEST_CASE(addresses_tell_hosts) {
-  auto const at = [](char const* host, std::uint16_t port) { return nic::endpoint(net::resolve(host, port).front()); };
-  for (auto const& [a, b, are] : {std::tuple{"10.0.0.1", "10.0.0.1", true},
+  auto const endpoint_at = [](char const* host, std::uint16_t port) { return nic::endpoint(net::resolve(host, port).front()); };
+  for (auto const& [a, b, same_host] : {std::tuple{"10.0.0.1", "10.0.0.1", true},
                                   {"10.0.0.1", "10.0.0.2", false},
                                   {"2001:db8::1", "2001:db8::2:3", true},
                                   {"2001:db8::1", "2001:db8:0:1::1", false},
                                   {"fe80::1", "fe80::2", false},
                                   {"::1", "127.0.0.1", false}}) {
-    BOOST_TEST(nic::are_on_one_host(at(a, 1), at(b, 2)) == are, a << " " << b);
+    BOOST_TEST(nic::are_on_one_host(endpoint_at(a, 1), endpoint_at(b, 2)) == same_host, a << " " << b);
   }
   nic::secret_key const k{};
-  BOOST_TEST(nic::proof_of(k, at("10.0.0.1", 1), 1) != nic::proof_of(k, at("10.0.0.1", 2), 1));
-  BOOST_TEST(nic::proof_of(k, at("10.0.0.1", 1), 1) != nic::proof_of(k, at("10.0.0.2", 1), 1));
-  BOOST_TEST(nic::proof_of(k, at("10.0.0.1", 1), 1) != nic::proof_of(k, at("10.0.0.1", 1), 2));
+  BOOST_TEST(nic::proof_of(k, endpoint_at("10.0.0.1", 1), 1) != nic::proof_of(k, endpoint_at("10.0.0.1", 2), 1));
+  BOOST_TEST(nic::proof_of(k, endpoint_at("10.0.0.1", 1), 1) != nic::proof_of(k, endpoint_at("10.0.0.2", 1), 1));
+  BOOST_TEST(nic::proof_of(k, endpoint_at("10.0.0.1", 1), 1) != nic::proof_of(k, endpoint_at("10.0.0.1", 1), 2));
 }
 
 BOOST_AUTO_TEST_CASE(unknown_senders_change_nothing_and_get_little) {
   bench b;
   std::ignore = b.join(100, 0, 1);
-  auto const before = b.device.jobs();
+  auto const old_jobs = b.device.jobs();
   nic::header other_job = contribution(0, 1, 0, 8);
   other_job.job = 99;
   for (nic::header const& h : {contribution(0, 1, 0, 8), other_job}) {
     b.now += 1ms;
-    auto const& got = b.take(h.job == 99 ? 100 : 666, h);
-    BOOST_TEST_REQUIRE(got.size() == 1U);
-    BOOST_TEST(is_refusal(got[0], nic::refusal::unknown));
+    auto const& replies = b.take(h.job == 99 ? 100 : 666, h);
+    BOOST_TEST_REQUIRE(replies.size() == 1U);
+    BOOST_TEST(is_refusal(replies[0], nic::refusal::unknown));
     b.take(666, h);  // no time passes in between
     BOOST_TEST(b.answers.empty());
   }
   b.now += 1ms;
   for (auto const k : {nic::kind::query, nic::kind::leave, nic::kind::end}) {
-    BOOST_TEST(b.take(666, of_kind(k, 0, 1)).empty());  // any answer would be longer
+    BOOST_TEST(b.take(666, make_header(k, 0, 1)).empty());  // any answer would be longer
   }
-  BOOST_TEST((b.device.jobs() == before));
+  BOOST_TEST((b.device.jobs() == old_jobs));
   BOOST_TEST(b.device.counts().refusals_for(nic::refusal::unknown) == 7U);
   BOOST_TEST(b.device.counts().unanswered_refusals == 5U);
 }
@@ -322,16 +322,16 @@ BOOST_AUTO_TEST_CASE(unknown_senders_change_nothing_and_get_little) {
 BOOST_AUTO_TEST_CASE(what_is_malformed_or_badly_tagged_or_an_answer_is_counted_and_not_answered) {
   nic::seal const seal(nic::secret_key{std::byte{1}});
   bench b({}, seal);
-  std::vector<std::byte> const eight(8);
-  BOOST_TEST(b.take(100, written(contribution(0, 1, 0, 8), eight)).empty());
-  BOOST_TEST(b.take(100, written(contribution(0, 1, 0, 8), eight, nic::seal(nic::secret_key{std::byte{2}}))).empty());
+  std::vector<std::byte> const payload(8);
+  BOOST_TEST(b.take(100, serialize(contribution(0, 1, 0, 8), payload)).empty());
+  BOOST_TEST(b.take(100, serialize(contribution(0, 1, 0, 8), payload, nic::seal(nic::secret_key{std::byte{2}}))).empty());
   BOOST_TEST(b.device.counts().invalid_tags == 2U);
-  BOOST_TEST(b.take(100, std::span(eight)).empty());
+  BOOST_TEST(b.take(100, std::span(payload)).empty());
   for (auto const& [kind, length] :
        {std::pair{nic::kind::grant, 6U}, {nic::kind::result, 8U}, {nic::kind::missing, 0U}, {nic::kind::refuse, 1U}}) {
-    nic::header h = of_kind(kind, 0, 1);
+    nic::header h = make_header(kind, 0, 1);
     h.length = static_cast<std::uint16_t>(length);
-    BOOST_TEST(b.take(100, written(h, std::vector<std::byte>(length), seal)).empty());
+    BOOST_TEST(b.take(100, serialize(h, std::vector<std::byte>(length), seal)).empty());
   }
   BOOST_TEST(b.device.counts().malformed_packets == 5U);
 }
@@ -345,12 +345,12 @@ BOOST_AUTO_TEST_CASE(each_worker_gets_the_result_or_only_word_of_it) {
   nic::header h = contribution(0, 2, 5, 8);
   h.flags = nic::flag::no_data;
   BOOST_TEST(b.take(103, h).empty());
-  auto const got = b.take(101, contribution(1, 2, 5, 8));
-  BOOST_TEST_REQUIRE(got.size() == 2U);
-  BOOST_TEST((got[0].destination == 103 && got[0].h.worker == 0 && got[0].payload.empty() &&
-              got[0].h.has(nic::flag::no_data)));
-  BOOST_TEST((got[1].destination == 101 && got[1].h.worker == 1 && got[1].payload.size() == 8));
-  BOOST_TEST((got[1].h.kind == nic::kind::result && got[1].h.sequence == 5 && got[1].h.job == 0x1234));
+  auto const replies = b.take(101, contribution(1, 2, 5, 8));
+  BOOST_TEST_REQUIRE(replies.size() == 2U);
+  BOOST_TEST((replies[0].destination == 103 && replies[0].h.worker == 0 && replies[0].payload.empty() &&
+              replies[0].h.has(nic::flag::no_data)));
+  BOOST_TEST((replies[1].destination == 101 && replies[1].h.worker == 1 && replies[1].payload.size() == 8));
+  BOOST_TEST((replies[1].h.kind == nic::kind::result && replies[1].h.sequence == 5 && replies[1].h.job == 0x1234));
   b.take(103, contribution(0, 2, 7, 8));
   // the flag is evaluated for each contribution
   BOOST_TEST((b.take(101, contribution(1, 2, 7, 8)).at(0).payload.size() == 8));
@@ -358,9 +358,9 @@ BOOST_AUTO_TEST_CASE(each_worker_gets_the_result_or_only_word_of_it) {
   b.take(103, contribution(0, 2, 9, 8));
   // The repeated result follows the flag of the repeated packet.
   for (auto const k : {nic::kind::query, nic::kind::contribute}) {
-    nic::header again = contribution(1, 2, 9, k == nic::kind::query ? 0 : 8);
-    again.kind = k;
-    BOOST_TEST((b.take(101, again).size() == 1 && b.answers[0].payload.size() == 8));
+    nic::header repeat = contribution(1, 2, 9, k == nic::kind::query ? 0 : 8);
+    repeat.kind = k;
+    BOOST_TEST((b.take(101, repeat).size() == 1 && b.answers[0].payload.size() == 8));
   }
 }
 
@@ -369,10 +369,10 @@ BOOST_AUTO_TEST_CASE(a_query_gets_a_bitmap_of_what_is_there) {
   for (unsigned m = 0; m < 10; ++m) {
     std::ignore = b.join(100 + m, m, 10);
   }
-  BOOST_TEST((b.take(100, of_kind(nic::kind::query, 0, 10)).at(0).payload.empty()));
+  BOOST_TEST((b.take(100, make_header(nic::kind::query, 0, 10)).at(0).payload.empty()));
   b.take(100, contribution(0, 10, 0, 8));
   b.take(109, contribution(9, 10, 0, 8));
-  auto const a = b.take(103, of_kind(nic::kind::query, 3, 10)).at(0);
+  auto const a = b.take(103, make_header(nic::kind::query, 3, 10)).at(0);
   BOOST_TEST(
       (a.h.kind == nic::kind::missing && a.destination == 103 && a.payload == std::vector{std::byte{1}, std::byte{2}}));
 }
@@ -391,14 +391,14 @@ BOOST_AUTO_TEST_CASE(a_job_ends_with_its_last_member_or_by_its_first) {
   bench b;
   std::ignore = b.join(100, 0, 2);
   std::ignore = b.join(101, 1, 2);
-  BOOST_TEST(is_refusal(b.take(101, of_kind(nic::kind::end, 1, 2)).at(0), nic::refusal::mismatch));
-  b.take(100, of_kind(nic::kind::end, 0, 2));
+  BOOST_TEST(is_refusal(b.take(101, make_header(nic::kind::end, 1, 2)).at(0), nic::refusal::mismatch));
+  b.take(100, make_header(nic::kind::end, 0, 2));
   BOOST_TEST(b.device.jobs().empty());
   std::ignore = b.join(100, 0, 2);
   std::ignore = b.join(101, 1, 2);
-  b.take(100, of_kind(nic::kind::leave, 0, 2));
+  b.take(100, make_header(nic::kind::leave, 0, 2));
   BOOST_TEST(b.device.jobs().size() == 1U);
-  b.take(101, of_kind(nic::kind::leave, 1, 2));
+  b.take(101, make_header(nic::kind::leave, 1, 2));
   BOOST_TEST(b.device.jobs().empty());
   std::ignore = b.join(100, 0, 1);
   b.now += 2s;
@@ -411,9 +411,9 @@ BOOST_AUTO_TEST_CASE(a_member_that_has_left_gets_no_result) {
   std::ignore = b.join(100, 0, 2);
   std::ignore = b.join(101, 1, 2);
   b.take(100, contribution(0, 2, 0, 8));
-  b.take(100, of_kind(nic::kind::leave, 0, 2));
-  auto const& got = b.take(101, contribution(1, 2, 0, 8));
-  BOOST_TEST((got.size() == 1 && got[0].destination == 101));
+  b.take(100, make_header(nic::kind::leave, 0, 2));
+  auto const& replies = b.take(101, contribution(1, 2, 0, 8));
+  BOOST_TEST((replies.size() == 1 && replies[0].destination == 101));
 }
 
 BOOST_AUTO_TEST_CASE(congestion_is_told_once_to_the_member_that_met_it) {
@@ -421,9 +421,9 @@ BOOST_AUTO_TEST_CASE(congestion_is_told_once_to_the_member_that_met_it) {
   std::ignore = b.join(100, 0, 2);
   std::ignore = b.join(101, 1, 2);
   b.take(100, contribution(0, 2, 0, 8), true);
-  auto const got = b.take(101, contribution(1, 2, 0, 8));
-  BOOST_TEST_REQUIRE(got.size() == 2U);
-  BOOST_TEST((got[0].h.has(nic::flag::congestion) && !got[1].h.has(nic::flag::congestion)));
+  auto const replies = b.take(101, contribution(1, 2, 0, 8));
+  BOOST_TEST_REQUIRE(replies.size() == 2U);
+  BOOST_TEST((replies[0].h.has(nic::flag::congestion) && !replies[1].h.has(nic::flag::congestion)));
   BOOST_TEST(!b.take(100, contribution(0, 2, 0, 8)).at(0).h.has(nic::flag::congestion));
   BOOST_TEST(b.device.counts().congestion_marks == 1U);
 }
@@ -452,26 +452,26 @@ BOOST_AUTO_TEST_CASE(jobs_are_served_in_turns_whatever_their_windows) {
     nic::header h = contribution(0, 1, 0, 8);
     h.job = job;
     for (std::size_t i = 0; i < count; ++i) {
-      BOOST_TEST_REQUIRE(waiting.add(job, written(h, std::vector<std::byte>(8)), false, job));
+      BOOST_TEST_REQUIRE(waiting.add(job, serialize(h, std::vector<std::byte>(8)), false, job));
     }
   };
-  std::array<std::size_t, 3> served{};
+  std::array<std::size_t, 3> serve_counts{};
   for (std::uint32_t const job : {0U, 1U, 2U}) {
     send(job, job == 0 ? 500 : 16);
   }
   for (int round = 0; round < 1000; ++round) {
-    std::vector<unsigned> again;
+    std::vector<unsigned> sources;
     waiting.serve(10, [&](unsigned source, std::span<std::byte const> bytes, bool) {
       nic::packet p;
       BOOST_TEST_REQUIRE((nic::parse(bytes, p) && p.head.job == source));
-      ++served[source];
-      again.push_back(source);
+      ++serve_counts[source];
+      sources.push_back(source);
     });
-    for (unsigned const job : again) {
+    for (unsigned const job : sources) {
       send(job, 1);
     }
   }
-  BOOST_TEST(std::ranges::max(served) - std::ranges::min(served) <= 1U);
+  BOOST_TEST(std::ranges::max(serve_counts) - std::ranges::min(serve_counts) <= 1U);
   BOOST_TEST(waiting.size() == 532U);
 }
 
@@ -481,7 +481,7 @@ BOOST_AUTO_TEST_CASE(unknown_senders_share_a_line_that_is_short) {
   auto const add = [&](unsigned source, std::uint32_t job, bool is_known) {
     nic::header h = contribution(0, 1, 0, 8);
     h.job = job;
-    return waiting.add(source, written(h, std::vector<std::byte>(8)), false,
+    return waiting.add(source, serialize(h, std::vector<std::byte>(8)), false,
                        is_known ? std::optional(job) : std::nullopt);
   };
   for (int round = 0; round < 3; ++round) {
@@ -523,37 +523,37 @@ static_assert(nic::port<nic::in_process_port> && nic::port<nic::udp_port>);
 
 template <class Port>
 bool something_comes(Port const& p) {
-  pollfd on{p.descriptor(), POLLIN, 0};
-  return ::poll(&on, 1, 10'000) == 1;
+  pollfd entry{p.descriptor(), POLLIN, 0};
+  return ::poll(&entry, 1, 10'000) == 1;
 }
 
 /// Packets of all sizes, in bursts of equal and of changing sizes, arrive as they were sent, in both directions.
 template <class Port>
 void carries(Port& source, Port& destination) {
-  std::vector<std::vector<std::byte>> wanted;
-  std::vector<std::vector<std::byte>> got;
+  std::vector<std::vector<std::byte>> sent_packets;
+  std::vector<std::vector<std::byte>> received_packets;
   for (unsigned i = 0; i < 600; ++i) {
     std::size_t const length = i < 200 ? 1024 : i < 300 ? 0 : i * 52 % 1028;
     nic::header const h = contribution(1, 2, i, length);
     std::vector<std::byte> const payload(length, static_cast<std::byte>(i));
-    wanted.push_back(written(h, payload));
+    sent_packets.push_back(serialize(h, payload));
     BOOST_TEST_REQUIRE(source.send(destination.own_address(), h, payload));
     if (i % 50 == 49) {
       BOOST_TEST_REQUIRE(source.flush());
-      while (got.size() < wanted.size()) {
+      while (received_packets.size() < sent_packets.size()) {
         BOOST_TEST_REQUIRE(something_comes(destination));
-        destination.drain([&](auto const& sender, std::span<std::byte const> bytes, bool congested) {
+        destination.drain([&](auto const& sender, std::span<std::byte const> bytes, bool has_ecn_mark) {
           BOOST_TEST((sender == source.own_address()));
-          BOOST_TEST(!congested);
-          got.emplace_back(bytes.begin(), bytes.end());
+          BOOST_TEST(!has_ecn_mark);
+          received_packets.emplace_back(bytes.begin(), bytes.end());
         });
       }
     }
   }
-  BOOST_TEST((got == wanted));
+  BOOST_TEST((received_packets == sent_packets));
   BOOST_TEST(destination.drain([](auto const&...) {}) == 0U);
-  pollfd on{destination.descriptor(), POLLIN, 0};
-  BOOST_TEST(::poll(&on, 1, 0) == 0);
+  pollfd entry{destination.descriptor(), POLLIN, 0};
+  BOOST_TEST(::poll(&entry, 1, 0) == 0);
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(packets_arrive_as_they_were_sent, Model, models) {
@@ -572,40 +572,40 @@ BOOST_AUTO_TEST_CASE(and_so_they_do_over_ipv6) {
   udp<true> m("::1");
   carries(m.a, m.b);
   // A port at the wildcard address serves both IP versions.
-  nic::udp_port both(nic::any_address(0));
-  nic::udp_port four(net::resolve("127.0.0.1", 0).front());
-  auto const at = net::resolve("127.0.0.1", both.own_address().for_family(AF_INET6).port()).front();
+  nic::udp_port dual_port(nic::any_address(0));
+  nic::udp_port ipv4_port(net::resolve("127.0.0.1", 0).front());
+  auto const address = net::resolve("127.0.0.1", dual_port.own_address().for_family(AF_INET6).port()).front();
   nic::header const h = contribution(0, 1, 0, 0);
-  four.send(nic::endpoint(at), h, {});
-  four.flush();
-  BOOST_TEST_REQUIRE(something_comes(both));
-  both.drain([&](nic::endpoint const& source, auto, bool) { both.send(source, h, {}); });
-  both.flush();
-  BOOST_TEST(something_comes(four));
+  ipv4_port.send(nic::endpoint(address), h, {});
+  ipv4_port.flush();
+  BOOST_TEST_REQUIRE(something_comes(dual_port));
+  dual_port.drain([&](nic::endpoint const& source, auto, bool) { dual_port.send(source, h, {}); });
+  dual_port.flush();
+  BOOST_TEST(something_comes(ipv4_port));
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(what_a_port_carries_costs_no_allocation, Model, models) {
   Model m;
   nic::header const h = contribution(0, 2, 0, 1024);
   std::vector<std::byte> const payload(1024);
-  long before = 0;
+  long allocations_before = 0;
   for (int turn = 0; turn < 20; ++turn) {
     if (turn == 1) {
-      before = support::allocations;
+      allocations_before = support::allocations;
     }
     for (int i = 0; i < 50; ++i) {
       m.a.send(m.b.own_address(), h, payload);
     }
     m.a.flush();
-    for (std::size_t got = 0; got < 50;) {
+    for (std::size_t received_count = 0; received_count < 50;) {
       std::size_t const n = m.b.drain([](auto const&...) {});
-      got += n;
+      received_count += n;
       if (n == 0 && !something_comes(m.b)) {
         BOOST_FAIL("packets are missing");
       }
     }
   }
-  BOOST_TEST(support::allocations == before);
+  BOOST_TEST(support::allocations == allocations_before);
 }
 
 BOOST_AUTO_TEST_CASE(bursts_cost_few_system_calls) {
@@ -640,8 +640,8 @@ BOOST_AUTO_TEST_CASE(more_destinations_than_bursts_are_served_in_turn) {
     std::uint32_t next = 0;
     while (next < 10 && something_comes(p)) {
       p.drain([&](auto const&, std::span<std::byte const> bytes, bool) {
-        nic::packet got;
-        BOOST_TEST((nic::parse(bytes, got) && got.head.sequence == next++));
+        nic::packet packet;
+        BOOST_TEST((nic::parse(bytes, packet) && packet.head.sequence == next++));
       });
     }
     BOOST_TEST(next == 10U);
@@ -650,28 +650,28 @@ BOOST_AUTO_TEST_CASE(more_destinations_than_bursts_are_served_in_turn) {
 
 BOOST_AUTO_TEST_CASE(datagrams_of_others_come_as_they_are_and_congestion_is_seen) {
   nic::udp_port port(net::resolve("127.0.0.1", 0).front());
-  auto const at = port.own_address().for_family(AF_INET);
-  tutti::detail::descriptor const other([] { return ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0); });
+  auto const address = port.own_address().for_family(AF_INET);
+  tutti::detail::descriptor const raw_socket([] { return ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0); });
   std::vector<std::byte> const bytes(5000, std::byte{7});
   for (auto const& [size, tos] : {std::pair{std::size_t{0}, 0}, {5000, 0}, {21, 1}, {22, 2}, {23, 3}}) {
-    BOOST_TEST(::setsockopt(other.get(), IPPROTO_IP, IP_TOS, &tos, sizeof tos) == 0);
-    BOOST_TEST(::sendto(other.get(), bytes.data(), size, 0, at.data(), at.size()) == static_cast<ssize_t>(size));
+    BOOST_TEST(::setsockopt(raw_socket.get(), IPPROTO_IP, IP_TOS, &tos, sizeof tos) == 0);
+    BOOST_TEST(::sendto(raw_socket.get(), bytes.data(), size, 0, address.data(), address.size()) == static_cast<ssize_t>(size));
     BOOST_TEST_REQUIRE(something_comes(port));
-    std::vector<std::pair<std::size_t, bool>> got;
+    std::vector<std::pair<std::size_t, bool>> datagrams;
     port.drain(
-        [&](auto const&, std::span<std::byte const> b, bool congested) { got.emplace_back(b.size(), congested); });
-    BOOST_TEST_REQUIRE(got.size() == 1U);
-    BOOST_TEST((got[0].first == size && got[0].second == (tos == 3)));
+        [&](auto const&, std::span<std::byte const> b, bool has_ecn_mark) { datagrams.emplace_back(b.size(), has_ecn_mark); });
+    BOOST_TEST_REQUIRE(datagrams.size() == 1U);
+    BOOST_TEST((datagrams[0].first == size && datagrams[0].second == (tos == 3)));
   }
   // The previous packet came alone; a burst has more ancillary data.
   int const segment = 100;
-  if (::setsockopt(other.get(), IPPROTO_UDP, UDP_SEGMENT, &segment, sizeof segment) == 0) {
-    BOOST_TEST(::sendto(other.get(), bytes.data(), bytes.size(), 0, at.data(), at.size()) == 5000);
-    for (int got = 0; got < 50;) {
+  if (::setsockopt(raw_socket.get(), IPPROTO_UDP, UDP_SEGMENT, &segment, sizeof segment) == 0) {
+    BOOST_TEST(::sendto(raw_socket.get(), bytes.data(), bytes.size(), 0, address.data(), address.size()) == 5000);
+    for (int received_count = 0; received_count < 50;) {
       BOOST_TEST_REQUIRE(something_comes(port));
-      port.drain([&](auto const&, std::span<std::byte const> b, bool congested) {
-        ++got;
-        BOOST_TEST((b.size() == 100 && congested));
+      port.drain([&](auto const&, std::span<std::byte const> b, bool has_ecn_mark) {
+        ++received_count;
+        BOOST_TEST((b.size() == 100 && has_ecn_mark));
       });
     }
   }
@@ -682,11 +682,11 @@ BOOST_AUTO_TEST_SUITE_END()
 BOOST_AUTO_TEST_SUITE(devices)
 
 template <class Worker>
-void check(std::vector<Worker> const& all, std::uint32_t count) {
-  auto const wanted = Worker::expected(static_cast<unsigned>(all.size()), count);
-  for (Worker const& w : all) {
-    BOOST_TEST(!w.failed());
-    BOOST_TEST((w.result() == wanted));
+void check(std::vector<Worker> const& members, std::uint32_t count) {
+  auto const expected = Worker::expected(static_cast<unsigned>(members.size()), count);
+  for (Worker const& w : members) {
+    BOOST_TEST(!w.has_failed());
+    BOOST_TEST((w.result() == expected));
   }
 }
 
@@ -697,13 +697,13 @@ BOOST_AUTO_TEST_CASE(all_get_the_sum_over_a_bad_network) {
     for (unsigned const workers : {1U, 4U, 8U}) {
       nic::in_process_network network(workers, {.packets = {.loss = share, .duplication = share, .reordering = share}});
       std::deque<nic::in_process_port> ports;
-      std::vector<member> all;
+      std::vector<member> members;
       for (unsigned w = 0; w < workers; ++w) {
         ports.emplace_back(network, w + 1);
-        all.emplace_back(ports.back(), nic::in_process_network::device, w, workers, count);
+        members.emplace_back(ports.back(), nic::in_process_network::device, w, workers, count);
       }
-      BOOST_TEST_REQUIRE(finish(all, [] {}), workers << " workers, " << share);
-      check(all, count);
+      BOOST_TEST_REQUIRE(finish(members, [] {}), workers << " workers, " << share);
+      check(members, count);
       BOOST_TEST(network.counts().completed_results == count);
       BOOST_TEST((share == 0) == (network.lost_count() == 0));
     }
@@ -716,25 +716,25 @@ BOOST_AUTO_TEST_CASE(threads_share_a_network) {
   using member = worker<nic::in_process_port>;
   nic::in_process_network network(workers, {.packets = {.loss = 0.02, .reordering = 0.02}});
   std::deque<nic::in_process_port> ports;
-  std::vector<member> all;
+  std::vector<member> members;
   for (unsigned w = 0; w < workers; ++w) {
     ports.emplace_back(network, w + 1);
-    all.emplace_back(ports.back(), nic::in_process_network::device, w, workers, count);
+    members.emplace_back(ports.back(), nic::in_process_network::device, w, workers, count);
   }
   std::vector<std::thread> threads;
-  for (member& w : all) {
-    threads.emplace_back([&w, &p = ports[static_cast<std::size_t>(&w - all.data())]] {
-      std::span<member> const one(&w, 1);
-      std::ignore = finish(one, [&] {
-        pollfd on{p.descriptor(), POLLIN, 0};
-        ::poll(&on, 1, 1);
+  for (member& w : members) {
+    threads.emplace_back([&w, &p = ports[static_cast<std::size_t>(&w - members.data())]] {
+      std::span<member> const group(&w, 1);
+      std::ignore = finish(group, [&] {
+        pollfd entry{p.descriptor(), POLLIN, 0};
+        ::poll(&entry, 1, 1);
       });
     });
   }
   for (std::thread& t : threads) {
     t.join();
   }
-  check(all, count);
+  check(members, count);
 }
 
 BOOST_AUTO_TEST_CASE(a_device_that_begins_anew_is_joined_again) {
@@ -744,25 +744,25 @@ BOOST_AUTO_TEST_CASE(a_device_that_begins_anew_is_joined_again) {
   for (std::uint64_t seed = 1; seed < 6; ++seed) {
     nic::in_process_network network(workers, {.packets = {.loss = 0.05, .reordering = 0.05, .seed = seed}});
     std::deque<nic::in_process_port> ports;
-    std::vector<member> all;
+    std::vector<member> members;
     for (unsigned w = 0; w < workers; ++w) {
       ports.emplace_back(network, w + 1);
-      all.emplace_back(ports.back(), nic::in_process_network::device, w, workers, count);
+      members.emplace_back(ports.back(), nic::in_process_network::device, w, workers, count);
     }
     unsigned kills = 0;
-    BOOST_TEST_REQUIRE(finish(all,
+    BOOST_TEST_REQUIRE(finish(members,
                               [&] {
-                                if (kills < 2 && all[0].left() < count / (kills + 2)) {
+                                if (kills < 2 && members[0].remaining() < count / (kills + 2)) {
                                   ++kills;
                                   network.kill();
-                                  all[1].step();
+                                  members[1].step();
                                   BOOST_TEST((network.counts() == nic::counters{}));
                                   network.restart();
                                 }
                               }),
                        "seed " << seed);
-    check(all, count);
-    BOOST_TEST(all[0].joins() == 3U);
+    check(members, count);
+    BOOST_TEST(members[0].joins() == 3U);
   }
 }
 
@@ -778,21 +778,21 @@ class program {
       words.push_back(o.data());
     }
     words.push_back(nullptr);
-    int ends[2];
-    BOOST_TEST_REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
+    int pipe_ends[2];
+    BOOST_TEST_REQUIRE(::pipe2(pipe_ends, O_CLOEXEC) == 0);
     posix_spawn_file_actions_t actions;
     ::posix_spawn_file_actions_init(&actions);
-    ::posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
+    ::posix_spawn_file_actions_adddup2(&actions, pipe_ends[1], 1);
     BOOST_TEST_REQUIRE(::posix_spawn(&child_, words[0], &actions, nullptr, words.data(), environ) == 0);
     ::posix_spawn_file_actions_destroy(&actions);
-    ::close(ends[1]);
-    output_.reset(::fdopen(ends[0], "r"));
+    ::close(pipe_ends[1]);
+    output_.reset(::fdopen(pipe_ends[0], "r"));
     std::string const line = next_line();
-    std::string const begin = "soft_switch: listening at ";
-    BOOST_TEST_REQUIRE(line.starts_with(begin));
-    tutti::host_port at;
-    BOOST_TEST_REQUIRE(net::parse(line.substr(begin.size()), at));
-    address = nic::endpoint(net::resolve(at.host, at.port).front());
+    std::string const prefix = "soft_switch: listening at ";
+    BOOST_TEST_REQUIRE(line.starts_with(prefix));
+    tutti::host_port place;
+    BOOST_TEST_REQUIRE(net::parse(line.substr(prefix.size()), place));
+    address = nic::endpoint(net::resolve(place.host, place.port).front());
   }
   program(program const&) = delete;
   ~program() {
@@ -806,8 +806,8 @@ class program {
   unsigned long long count_after(int signal, std::string const& name) {
     ::kill(child_, signal);
     for (std::string line = next_line(); !line.empty(); line = next_line()) {
-      if (auto const at = line.find(name); at != line.npos) {
-        return std::stoull(line.substr(at + name.size()));
+      if (auto const position = line.find(name); position != line.npos) {
+        return std::stoull(line.substr(position + name.size()));
       }
     }
     return 0;
@@ -829,24 +829,24 @@ class program {
     return line.substr(0, line.find('\n'));
   }
 
-  struct closes {
+  struct file_closer {
     void operator()(FILE* f) const { std::fclose(f); }
   };
   pid_t child_ = -1;
-  std::unique_ptr<FILE, closes> output_;
+  std::unique_ptr<FILE, file_closer> output_;
 };
 
 /// Runs workers over UDP, in one thread.
 void sum_by(program& p, nic::seal const& seal, unsigned workers, std::uint32_t count, std::uint32_t job) {
   using member = worker<nic::udp_port>;
   std::deque<nic::udp_port> ports;
-  std::vector<member> all;
+  std::vector<member> members;
   for (unsigned w = 0; w < workers; ++w) {
     ports.emplace_back(net::resolve("127.0.0.1", 0).front(), tutti::udp_options{}, seal);
-    all.emplace_back(ports.back(), p.address, w, workers, count, seal, job, 20ms);
+    members.emplace_back(ports.back(), p.address, w, workers, count, seal, job, 20ms);
   }
-  BOOST_TEST_REQUIRE(finish(all, [] {}));
-  check(all, count);
+  BOOST_TEST_REQUIRE(finish(members, [] {}));
+  check(members, count);
 }
 
 BOOST_AUTO_TEST_CASE(the_program_sums_for_several_jobs) {
@@ -866,19 +866,19 @@ BOOST_AUTO_TEST_CASE(the_program_serves_jobs_while_unknown_senders_flood_it) {
   nic::udp_port unknown(net::resolve("127.0.0.1", 0).front());
   nic::header h = contribution(0, 1, 0, 1024);
   std::deque<nic::udp_port> ports;
-  std::vector<member> all;
+  std::vector<member> members;
   for (unsigned i = 0; i < 4; ++i) {
     ports.emplace_back(net::resolve("127.0.0.1", 0).front());
-    all.emplace_back(ports.back(), p.address, i % 2, 2, 60, nic::seal(), 1 + i / 2, 100ms);
+    members.emplace_back(ports.back(), p.address, i % 2, 2, 60, nic::seal(), 1 + i / 2, 100ms);
   }
-  BOOST_TEST_REQUIRE(finish(all, [&] {
+  BOOST_TEST_REQUIRE(finish(members, [&] {
     for (unsigned i = 0; i < 100; ++i, ++h.job) {
       unknown.send(p.address, h, std::vector<std::byte>(1024));
     }
     unknown.flush();
   }));
-  auto const wanted = member::expected(2, 60);
-  BOOST_TEST(std::ranges::all_of(all, [&](member const& w) { return !w.failed() && w.result() == wanted; }));
+  auto const expected = member::expected(2, 60);
+  BOOST_TEST(std::ranges::all_of(members, [&](member const& w) { return !w.has_failed() && w.result() == expected; }));
 }
 
 // Unknown senders claim all memory, with or without the proof of their address.
@@ -891,20 +891,20 @@ BOOST_AUTO_TEST_CASE(the_program_serves_jobs_when_unknown_senders_have_claimed_i
     h.operation = tutti::network_operation::none;
     std::vector<std::byte> terms(nic::terms::bytes);
     nic::write(nic::terms{60'000, 1024}, terms.data());
-    unsigned joined = 0;
+    unsigned grants = 0;
     auto const claim = [&](std::uint32_t job, std::uint32_t proof) {
       h.job = job;
       h.fingerprint = proof;
-      pollfd one{unknown.descriptor(), POLLIN, 0};
-      for (int tries = 0; tries != 1000 && one.revents == 0; ++tries) {  // the switch answers a few in a millisecond
+      pollfd entry{unknown.descriptor(), POLLIN, 0};
+      for (int tries = 0; tries != 1000 && entry.revents == 0; ++tries) {  // the switch answers a few in a millisecond
         unknown.send(p.address, h, terms);
         unknown.flush();
-        ::poll(&one, 1, 20);
+        ::poll(&entry, 1, 20);
       }
       unknown.drain([&](nic::endpoint const&, std::span<std::byte const> bytes, bool) {
         nic::packet q;
         BOOST_TEST((nic::seal().read(bytes, q) == nic::reading::good));
-        joined += q.head.kind == nic::kind::grant ? 1 : 0;
+        grants += q.head.kind == nic::kind::grant ? 1 : 0;
         proof = q.head.fingerprint;
       });
       return proof;
@@ -915,8 +915,8 @@ BOOST_AUTO_TEST_CASE(the_program_serves_jobs_when_unknown_senders_have_claimed_i
         std::ignore = claim(job, proof);
       }
     }
-    BOOST_TEST((joined >= 40) == proves);
-    BOOST_TEST((joined == 0) == !proves);
+    BOOST_TEST((grants >= 40) == proves);
+    BOOST_TEST((grants == 0) == !proves);
     sum_by(p, {}, 4, 500, 1);
     BOOST_TEST(p.count_after(SIGTERM, "completed") == 500U);
   }
@@ -925,22 +925,22 @@ BOOST_AUTO_TEST_CASE(the_program_serves_jobs_when_unknown_senders_have_claimed_i
 BOOST_AUTO_TEST_CASE(programs_of_racks_sum_through_one_above_them) {
   using member = worker<nic::udp_port>;
   program spine({});
-  std::string const up = spine.address.for_family(AF_INET).text();
-  program racks[] = {program({"--up", up}), program({"--up", up})};
+  std::string const uplink = spine.address.for_family(AF_INET).text();
+  program racks[] = {program({"--up", uplink}), program({"--up", uplink})};
   constexpr std::uint32_t count = 300;
   std::deque<nic::udp_port> ports;
-  std::vector<member> all;
+  std::vector<member> members;
   for (unsigned w = 0; w < 5; ++w) {
     unsigned const rack = w < 2 ? 0 : 1;
     ports.emplace_back(net::resolve("127.0.0.1", 0).front());
-    all.emplace_back(ports.back(), racks[rack].address, w - 2 * rack, 2 + rack, count, nic::seal(), 7, 20ms,
+    members.emplace_back(ports.back(), racks[rack].address, w - 2 * rack, 2 + rack, count, nic::seal(), 7, 20ms,
                      nic::rack_position{static_cast<std::uint8_t>(rack), 2}, 2 * rack);
   }
-  BOOST_TEST_REQUIRE(finish(all, [] {}));
+  BOOST_TEST_REQUIRE(finish(members, [] {}));
   for (std::size_t i = 0; i < count * member::elements; ++i) {
     float const first = member::value(0, i) + member::value(1, i);
     float const second = member::value(2, i) + member::value(3, i) + member::value(4, i);
-    for (auto const& w : all) {
+    for (auto const& w : members) {
       BOOST_TEST_REQUIRE(w.result()[i] == first + second);
     }
   }

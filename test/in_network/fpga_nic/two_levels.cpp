@@ -47,7 +47,7 @@ using transport = tutti::fpga_nic<tutti::loopback, tutti::detail::fpga_nic::in_p
 using racks = std::vector<unsigned>;  // by rank
 namespace nic = tutti::detail::fpga_nic;
 using packets::contribution;
-using packets::written;
+using packets::serialize;
 
 struct trial {
   double loss = 0;
@@ -71,10 +71,10 @@ auto run(network& net, racks const& rack_of_rank, F f, tutti::duration deadline 
   return tutti::spawn<transport>(static_cast<rank_type>(rack_of_rank.size()), f, options);
 }
 template <class Results>
-void expect_none(Results const& results, std::string const& where) {
+void expect_none(Results const& results, std::string const& context) {
   for (std::size_t r = 0; r < results.size(); ++r) {
     std::string const complaint = results[r] ? results[r].value() : results[r].failure().text;
-    BOOST_TEST(complaint.empty(), "rank " << r << ", " << where << ": " << complaint);
+    BOOST_TEST(complaint.empty(), "rank " << r << ", " << context << ": " << complaint);
   }
 }
 
@@ -109,7 +109,7 @@ struct answer {
     return h.kind == nic::kind::refuse && nic::read_refusal(payload) == reason;
   }
 };
-nic::header of_kind(nic::kind k, unsigned worker, unsigned workers, std::size_t length = 0) {
+nic::header make_header(nic::kind k, unsigned worker, unsigned workers, std::size_t length = 0) {
   nic::header h = contribution(worker, workers, 0, length);
   h.kind = k;
   h.operation = tutti::network_operation::none;
@@ -117,9 +117,9 @@ nic::header of_kind(nic::kind k, unsigned worker, unsigned workers, std::size_t 
   h.flags = nic::flag::in_rank_order;
   return h;
 }
-std::vector<std::byte> join_payload(nic::terms const& wanted, nic::rack_position place = {}) {
+std::vector<std::byte> join_payload(nic::terms const& terms, nic::rack_position place = {}) {
   std::vector<std::byte> bytes(nic::terms::bytes + (place.exists() ? nic::rack_position::bytes : 0));
-  nic::write(wanted, bytes.data());
+  nic::write(terms, bytes.data());
   if (place.exists()) {
     nic::write(place, bytes.data() + nic::terms::bytes);
   }
@@ -138,7 +138,7 @@ struct rack_bench {
 
   std::vector<answer> const& take(unsigned source, nic::header const& h, std::span<std::byte const> payload) {
     answers.clear();
-    device.take(source, written(h, payload), false, now, [&](unsigned destination, nic::header const& r, auto bytes) {
+    device.take(source, serialize(h, payload), false, now, [&](unsigned destination, nic::header const& r, auto bytes) {
       answers.push_back({destination, r, {bytes.begin(), bytes.end()}});
     });
     return answers;
@@ -146,21 +146,21 @@ struct rack_bench {
   std::vector<answer> const& take(unsigned source, nic::header const& h) {
     return take(source, h, std::vector<std::byte>(h.length));
   }
-  std::vector<answer> const& join(unsigned source, unsigned worker, unsigned workers, nic::terms const& wanted,
-                                  nic::rack_position at = place) {
-    nic::header h = of_kind(nic::kind::join, worker, workers, nic::terms::bytes + nic::rack_position::bytes);
+  std::vector<answer> const& join(unsigned source, unsigned worker, unsigned workers, nic::terms const& terms,
+                                  nic::rack_position position = place) {
+    nic::header h = make_header(nic::kind::join, worker, workers, nic::terms::bytes + nic::rack_position::bytes);
     h.flags |= nic::flag::of_racks;
-    return take(source, h, join_payload(wanted, at));
+    return take(source, h, join_payload(terms, position));
   }
   /// Sends the rack a packet of the device above.
-  std::vector<answer> const& say(nic::header h, std::span<std::byte const> payload) {
+  std::vector<answer> const& send_down(nic::header h, std::span<std::byte const> payload) {
     h.worker = place.rack;
     h.workers = place.racks;
     h.length = static_cast<std::uint16_t>(payload.size());
     return take(device_above, h, payload);
   }
-  std::vector<answer> const& grant(nic::terms const& what) {
-    return say(of_kind(nic::kind::grant, 0, 1), join_payload(what));
+  std::vector<answer> const& grant(nic::terms const& terms) {
+    return send_down(make_header(nic::kind::grant, 0, 1), join_payload(terms));
   }
   /// Joins members 0 to n - 1 from addresses 100 and up, and grants them 8 slots.
   void join_all(unsigned n) {
@@ -183,7 +183,7 @@ struct rack_bench {
   std::vector<answer> const& refuse(nic::header h, nic::refusal reason) {
     h.kind = nic::kind::refuse;
     std::byte const code{static_cast<std::uint8_t>(reason)};
-    return say(h, {&code, 1});
+    return send_down(h, {&code, 1});
   }
 };
 
@@ -231,12 +231,12 @@ BOOST_AUTO_TEST_CASE(racks_have_the_bits_of_hierarchical_star_star) {
                 auto g = own_numbers;
                 mean(own_numbers, f, root);
                 mean_by_stars(g);
-                auto shared = own_numbers;
-                share(shared, root);
+                auto broadcast_values = own_numbers;
+                share(broadcast_values, root);
                 if (!same_bits(f, g) && world.rank() == root) {
                   return "another mean at root " + std::to_string(root);
                 }
-                if (!same_bits(d, e) || !same_bits(shared, numbers(count, root))) {
+                if (!same_bits(d, e) || !same_bits(broadcast_values, numbers(count, root))) {
                   return "another result of root " + std::to_string(root);
                 }
               }
@@ -285,16 +285,16 @@ BOOST_AUTO_TEST_CASE(a_switch_has_one_place_however_it_is_named) {
 
 BOOST_AUTO_TEST_CASE(all_ranks_hear_of_a_switch_that_has_no_address) {
   using udp = tutti::fpga_nic<tutti::loopback>;
-  for (rank_type const wrong : {0U, 1U}) {
+  for (rank_type const faulty_rank : {0U, 1U}) {
     auto const results = tutti::detail::run_threads(3, [&](tutti::detail::thread_rendezvous& meet) {
       tutti::world_options<udp> options;
       options.transport.network.device = "127.0.0.1:1";
-      (wrong == 0 ? options.transport.network.device : options.transport.network.rack) =
-          meet.rank() == wrong ? "nowhere" : "127.0.0.1:1";
+      (faulty_rank == 0 ? options.transport.network.device : options.transport.network.rack) =
+          meet.rank() == faulty_rank ? "nowhere" : "127.0.0.1:1";
       tutti::communicator<udp> world(meet, options);
     });
-    for (auto const& one : results) {
-      BOOST_TEST((!one && one.failure().text.find("not \"nowhere\"") != std::string::npos));
+    for (auto const& result : results) {
+      BOOST_TEST((!result && result.failure().text.find("not \"nowhere\"") != std::string::npos));
     }
   }
 }
@@ -362,7 +362,7 @@ BOOST_AUTO_TEST_CASE(what_the_device_above_lacks_is_told_to_members_that_have_as
     nic::header h = sum;
     h.kind = nic::kind::missing;
     std::byte const bits{1U << rack_bench::place.rack};
-    return b.say(h, {&bits, 1});
+    return b.send_down(h, {&bits, 1});
   };
   BOOST_TEST(lacks_others().empty());
   for (std::vector<unsigned> const& askers : {std::vector{1U}, {0U, 2U}, {1U, 1U}}) {
@@ -387,15 +387,15 @@ BOOST_AUTO_TEST_CASE(a_stand_in_serves_the_members_that_it_knows) {
   for (std::vector<std::uint8_t> const& rack_of_rank : {std::vector<std::uint8_t>{0, 0, 1}, {}}) {
     nic::stand_in<unsigned> rank_0(4, {100, 101, 102}, rack_of_rank, {});
     auto const answers = [&](unsigned source, nic::header const& h, std::span<std::byte const> payload) {
-      std::vector<nic::kind> all;
-      rank_0.take(source, written(h, payload), false, tutti::time_point(1h),
-                  [&](unsigned, nic::header const& r, auto) { all.push_back(r.kind); });
-      return all;
+      std::vector<nic::kind> kinds;
+      rank_0.take(source, serialize(h, payload), false, tutti::time_point(1h),
+                  [&](unsigned, nic::header const& r, auto) { kinds.push_back(r.kind); });
+      return kinds;
     };
     auto const join = [&](unsigned source, unsigned worker, unsigned workers) {
-      auto const all =
-          answers(source, of_kind(nic::kind::join, worker, workers, nic::terms::bytes), join_payload({1000, 4}));
-      return all == std::vector{nic::kind::grant};
+      auto const kinds =
+          answers(source, make_header(nic::kind::join, worker, workers, nic::terms::bytes), join_payload({1000, 4}));
+      return kinds == std::vector{nic::kind::grant};
     };
     for (auto const& [source, worker, workers] :
          {std::tuple{200U, 200U, 255U}, {200U, 0U, 1U}, {200U, 1U, 3U}, {101U, 200U, 255U}, {101U, 0U, 3U}}) {
@@ -407,11 +407,11 @@ BOOST_AUTO_TEST_CASE(a_stand_in_serves_the_members_that_it_knows) {
     BOOST_TEST((join(102, 2, 3) && join(100, 0, 3) && join(101, 1, 3)));
     rank_0.stay(tutti::time_point(1h));
     for (unsigned worker = 1; worker != 3; ++worker) {
-      answers(200, of_kind(nic::kind::leave, worker, 3), {});
+      answers(200, make_header(nic::kind::leave, worker, 3), {});
     }
     BOOST_TEST(rank_0.is_needed(tutti::time_point(1h)));
     for (unsigned worker = 1; worker != 3; ++worker) {
-      answers(100 + worker, of_kind(nic::kind::leave, worker, 3), {});
+      answers(100 + worker, make_header(nic::kind::leave, worker, 3), {});
     }
     BOOST_TEST(!rank_0.is_needed(tutti::time_point(1h)));
   }
@@ -425,18 +425,18 @@ BOOST_AUTO_TEST_CASE(weights_are_offered_to_a_switch_of_a_rack_once) {
   auto const results = run(net, rack_of_rank, [](auto& world) -> std::string {
     std::vector<float> const weights(blocks * 256, 8);
     std::vector<float> gradients(blocks * 256);
-    auto& by = world.transport();
+    auto& device_transport = world.transport();
     tutti::allreduce update{world, in_network{}, pushed_gradients{}};
     for (int step = 0; step != 3; ++step) {
-      by.set_weights(weights);
+      device_transport.set_weights(weights);
       gradients.assign(gradients.size(), 1);
-      by.set_gradients(gradients, 0.5F, 0);
+      device_transport.set_gradients(gradients, 0.5F, 0);
       update(gradients);
       if (gradients != std::vector<float>(gradients.size(), 6.5F)) {
         return "other weights";
       }
     }
-    by.release_weights();
+    device_transport.release_weights();
     return "";
   });
   expect_none(results, "weights");
@@ -458,8 +458,8 @@ BOOST_AUTO_TEST_CASE(a_rack_sends_up_what_one_rank_sends) {
     return v[0] == 5 ? "" : "a wrong sum";
   });
   expect_none(results, "no loss");
-  for (auto const& [at, parts] : {std::pair{network::device, 2U}, {net.rack(0), 3U}, {net.rack(1), 2U}}) {
-    auto const c = net.counts(at);
+  for (auto const& [address, parts] : {std::pair{network::device, 2U}, {net.rack(0), 3U}, {net.rack(1), 2U}}) {
+    auto const c = net.counts(address);
     BOOST_TEST(c.completed_results == packets);
     BOOST_TEST(c.stored_contributions == packets * (parts - 1));
     BOOST_TEST(c.results >= packets * parts);
@@ -476,13 +476,13 @@ BOOST_AUTO_TEST_CASE(a_switch_of_either_level_that_dies_and_comes_back_changes_n
     auto const results = run(net, rack_of_rank, [&](auto& world) -> std::string {
       tutti::allreduce sum{world, in_network{}, tutti::sum<float>{}};
       tutti::allreduce reference{world, tutti::hierarchical{star{}, star{}, map}, tutti::sum<float>{}};
-      auto const use_all = [&](network::address which) {
-        std::vector<float> used(1);
-        for (auto const limit = tutti::steady_now() + 20s; used[0] != static_cast<float>(world.size());) {
+      auto const use_all = [&](network::address device) {
+        std::vector<float> uses(1);
+        for (auto const limit = tutti::steady_now() + 20s; uses[0] != static_cast<float>(world.size());) {
           std::vector<float> v(100, 1);
           sum(v);
-          used[0] = world.transport().device_answers() && net.counts(which).completed_results != 0 ? 1 : 0;
-          reference(used);
+          uses[0] = world.transport().device_answers() && net.counts(device).completed_results != 0 ? 1 : 0;
+          reference(uses);
           if (tutti::steady_now() > limit) {
             return false;
           }
@@ -490,16 +490,16 @@ BOOST_AUTO_TEST_CASE(a_switch_of_either_level_that_dies_and_comes_back_changes_n
         return true;
       };
       for (unsigned step = 0; step < 45; ++step) {
-        auto const which = switches[step / 10 % 3];
-        if (step % 10 == 3 && !use_all(which)) {
+        auto const device = switches[step / 10 % 3];
+        if (step % 10 == 3 && !use_all(device)) {
           return "step " + std::to_string(step) + " finds a switch that is not used";
         }
         if (world.rank() == 1 && step % 10 == 3) {
-          net.kill(which);
+          net.kill(device);
         }
         bool const at_once = step >= 20;
         if (world.rank() == (at_once ? 1 : 2) && step % 10 == (at_once ? 3 : 7)) {
-          net.restart(which);
+          net.restart(device);
         }
         auto v = numbers(3000 + step * 100, world.rank());
         auto expected = v;
@@ -587,13 +587,13 @@ BOOST_AUTO_TEST_CASE(late_ranks_of_another_rack_are_all_named_and_no_others) {
 BOOST_AUTO_TEST_CASE(a_dead_switch_above_is_noticed_though_that_of_the_rack_answers) {
   racks const rack_of_rank{0, 0, 1, 1};
   network net = network_of(rack_of_rank);
-  std::atomic<bool> noticed = false;
+  std::atomic<bool> is_noticed = false;
   auto const results = run(net, rack_of_rank, [&](auto& world) -> std::string {
     tutti::allreduce sum{world, in_network{}, tutti::sum<float>{}};
     tutti::barrier meet{world, star{}};
     std::vector<float> v(1, 1);
     sum(v);
-    bool const used = world.transport().device_answers();
+    bool const is_used = world.transport().device_answers();
     meet();
     if (world.rank() == 0) {
       net.kill(network::device);
@@ -602,28 +602,28 @@ BOOST_AUTO_TEST_CASE(a_dead_switch_above_is_noticed_though_that_of_the_rack_answ
     bool const is_late = world.rank() % 2 == 1;
     std::vector<float> first(100, 1);
     std::vector<float> second(100, 2);
-    auto one = sum.start(first);
-    std::optional<tutti::request> two;
+    auto first_request = sum.start(first);
+    std::optional<tutti::request> second_request;
     if (!is_late) {
-      two = sum.start(second);
+      second_request = sum.start(second);
     }
-    for (auto const limit = tutti::steady_now() + 20s; !noticed && tutti::steady_now() < limit;) {
+    for (auto const limit = tutti::steady_now() + 20s; !is_noticed && tutti::steady_now() < limit;) {
       if (is_late) {
         std::this_thread::yield();
         continue;
       }
       world.poll();
-      noticed = noticed || world.transport().counts().silences != 0;
+      is_noticed = is_noticed || world.transport().counts().silences != 0;
     }
-    if (!noticed) {
+    if (!is_noticed) {
       return "the dead switch is not noticed";
     }
     if (is_late) {
-      two = sum.start(second);
+      second_request = sum.start(second);
     }
-    one.wait();
-    two->wait();
-    return used && first[0] == 4 && second[0] == 8 ? "" : "a wrong sum";
+    first_request.wait();
+    second_request->wait();
+    return is_used && first[0] == 4 && second[0] == 8 ? "" : "a wrong sum";
   });
   expect_none(results, "an operation that is late");
 }

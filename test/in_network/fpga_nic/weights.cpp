@@ -42,7 +42,7 @@ std::vector<std::byte> payload_of(std::span<float const> gradients, terms const&
              bytes.data() + nic::block_bytes);
   return bytes;
 }
-nic::header pushed(unsigned worker, unsigned workers, std::uint32_t sequence, bool in_rank_order = true) {
+nic::header update_header(unsigned worker, unsigned workers, std::uint32_t sequence, bool in_rank_order = true) {
   nic::header h = contribution(worker, workers, sequence, nic::block_bytes + nic::update_terms::bytes,
                                tutti::network_operation::update);
   h.slot = 0;
@@ -50,21 +50,21 @@ nic::header pushed(unsigned worker, unsigned workers, std::uint32_t sequence, bo
                                        (in_rank_order ? nic::flag::in_rank_order : 0));
   return h;
 }
-nic::verdict push(nic::slot_table& to, unsigned worker, unsigned workers, std::uint32_t sequence, terms const& t,
+nic::verdict push(nic::slot_table& slots, unsigned worker, unsigned workers, std::uint32_t sequence, terms const& t,
                   weights const& gradients = weights(numbers, 1.0F)) {
-  return to.contribute(static_cast<std::uint8_t>(worker), pushed(worker, workers, sequence), payload_of(gradients, t));
+  return slots.contribute(static_cast<std::uint8_t>(worker), update_header(worker, workers, sequence), payload_of(gradients, t));
 }
-nic::verdict store(nic::slot_table& to, std::uint32_t number, std::uint32_t version, weights const& w) {
-  return to.store(about_weights(nic::kind::supply, number, version, nic::block_bytes), std::as_bytes(std::span(w)));
+nic::verdict store(nic::slot_table& slots, std::uint32_t number, std::uint32_t version, weights const& w) {
+  return slots.store(weights_header(nic::kind::supply, number, version, nic::block_bytes), std::as_bytes(std::span(w)));
 }
-weights held(nic::slot_table const& by, std::uint32_t number) {
+weights stored_weights(nic::slot_table const& slots, std::uint32_t number) {
   weights w(numbers);
-  std::memcpy(w.data(), by.weights().data(number).data(), nic::block_bytes);
+  std::memcpy(w.data(), slots.weights().data(number).data(), nic::block_bytes);
   return w;
 }
-weights result(nic::slot_table const& by, nic::header const& h) {
+weights result(nic::slot_table const& slots, nic::header const& h) {
   weights w(numbers);
-  std::memcpy(w.data(), by.data(h).data(), nic::block_bytes);
+  std::memcpy(w.data(), slots.data(h).data(), nic::block_bytes);
   return w;
 }
 bool same_bits(weights const& a, weights const& b) {
@@ -72,7 +72,7 @@ bool same_bits(weights const& a, weights const& b) {
 }
 
 /// Random weights: small, large and NaN ones, but not -0, which no training produces.
-weights drawn(std::mt19937& random) {
+weights draw_weights(std::mt19937& random) {
   using limits = std::numeric_limits<float>;
   constexpr std::array corners{
       0.0F, 1e-40F, -limits::denorm_min(), limits::min(), limits::max(), limits::infinity(), limits::quiet_NaN()};
@@ -85,7 +85,7 @@ weights drawn(std::mt19937& random) {
   return w;
 }
 /// The result of a rank's optimizer for the sum in rank order.
-weights moved(weights w, std::vector<weights> const& gradients, float rate, float decay) {
+weights updated_weights(weights w, std::vector<weights> const& gradients, float rate, float decay) {
   weights sum = gradients.front();
   for (std::size_t r = 1; r < gradients.size(); ++r) {
     for (std::size_t i = 0; i < numbers; ++i) {
@@ -105,21 +105,21 @@ BOOST_AUTO_TEST_CASE(an_update_has_the_bits_of_an_optimizer_on_a_rank) {
     for (float const decay : {0.0F, 0.0005F}) {
       nic::slot_table slots(1, 8);
       slots.make_room(2);
-      weights w = drawn(random);
+      weights w = draw_weights(random);
       (void)store(slots, 1, 7, w);
       for (std::uint32_t step = 0; step < 5; ++step) {
         std::vector<weights> gradients;
         for (unsigned r = 0; r < workers; ++r) {
-          gradients.push_back(drawn(random));
+          gradients.push_back(draw_weights(random));
         }
         terms const t{1, 7 + step, 0.1F / static_cast<float>(1 + step), decay};
         for (unsigned r = workers; r-- > 0;) {
           auto const v = push(slots, r, workers, step, t, gradients[r]);
           BOOST_TEST_REQUIRE((v.result == (r == 0 ? outcome::complete : outcome::pending)));
         }
-        w = moved(w, gradients, t.rate, decay);
-        BOOST_TEST(same_bits(held(slots, 1), w), workers << " workers, decay " << decay << ", step " << step);
-        BOOST_TEST(same_bits(result(slots, pushed(0, workers, step)), w));
+        w = updated_weights(w, gradients, t.rate, decay);
+        BOOST_TEST(same_bits(stored_weights(slots, 1), w), workers << " workers, decay " << decay << ", step " << step);
+        BOOST_TEST(same_bits(result(slots, update_header(0, workers, step)), w));
         BOOST_TEST(slots.weights().version(1) == t.version + 1);
       }
     }
@@ -134,50 +134,50 @@ BOOST_AUTO_TEST_CASE(an_update_is_made_once_however_often_contributions_come) {
   BOOST_TEST((push(slots, 0, 2, 0, t).result == outcome::pending));
   BOOST_TEST((push(slots, 0, 2, 0, t).result == outcome::duplicate));
   BOOST_TEST((push(slots, 1, 2, 0, t).result == outcome::complete));
-  auto const after = slots;
+  auto const updated_slots = slots;
   for (unsigned const worker : {0U, 1U}) {
     BOOST_TEST((push(slots, worker, 2, 0, t).result == outcome::available));
   }
-  BOOST_TEST((slots == after));
-  BOOST_TEST(same_bits(held(slots, 0), weights(numbers, 0.5F)));
+  BOOST_TEST((slots == updated_slots));
+  BOOST_TEST(same_bits(stored_weights(slots, 0), weights(numbers, 0.5F)));
 }
 
 BOOST_AUTO_TEST_CASE(only_the_version_that_workers_have_is_updated) {
   nic::slot_table slots(1, 8);
   slots.make_room(1);
-  auto const refused = [&](std::uint32_t number, std::uint32_t version) {
-    auto const before = slots;
-    bool const is = push(slots, 0, 2, 0, {number, version}).result == outcome::no_weights;
-    return is && slots == before;
+  auto const refuses = [&](std::uint32_t number, std::uint32_t version) {
+    auto const old_slots = slots;
+    bool const is_refused = push(slots, 0, 2, 0, {number, version}).result == outcome::no_weights;
+    return is_refused && slots == old_slots;
   };
-  BOOST_TEST(refused(0, 0));  // the block does not exist
+  BOOST_TEST(refuses(0, 0));  // the block does not exist
   (void)store(slots, 0, 3, weights(numbers, 1.0F));
-  BOOST_TEST(refused(0, 2));
-  BOOST_TEST(refused(0, 4));
-  BOOST_TEST(refused(1, 3));  // the table has no room for the block
+  BOOST_TEST(refuses(0, 2));
+  BOOST_TEST(refuses(0, 4));
+  BOOST_TEST(refuses(1, 3));  // the table has no room for the block
   BOOST_TEST((push(slots, 0, 2, 0, {0, 3}).result == outcome::pending));
   // Later weights arrive during an update: its other workers leave the device, too.
   (void)store(slots, 0, 4, weights(numbers, 2.0F));
-  auto const before = slots;
+  auto const old_slots = slots;
   BOOST_TEST((push(slots, 1, 2, 0, {0, 3}).result == outcome::no_weights));
-  BOOST_TEST((slots == before));
+  BOOST_TEST((slots == old_slots));
 }
 
 BOOST_AUTO_TEST_CASE(weights_are_not_replaced_by_earlier_ones) {
   nic::slot_table slots(1, 8);
   slots.make_room(1);
-  weights const one(numbers, 1.0F);
-  weights const two(numbers, 2.0F);
-  BOOST_TEST((slots.recall(about_weights(nic::kind::query, 0, 0, 0)).result == outcome::no_weights));
-  BOOST_TEST((store(slots, 0, UINT32_MAX, one).result == outcome::pending));
-  BOOST_TEST((store(slots, 0, UINT32_MAX - 1, two).result == outcome::available));
-  BOOST_TEST(same_bits(held(slots, 0), one));
-  BOOST_TEST((store(slots, 0, UINT32_MAX, two).result == outcome::pending));
-  BOOST_TEST(same_bits(held(slots, 0), two));
-  BOOST_TEST((store(slots, 0, 1, one).result == outcome::pending));  // versions wrap around
-  BOOST_TEST(same_bits(held(slots, 0), one));
-  BOOST_TEST((store(slots, 1, 1, two).result == outcome::no_slot));
-  BOOST_TEST((slots.recall(about_weights(nic::kind::query, 0, 0, 0)).result == outcome::available));
+  weights const weights_1(numbers, 1.0F);
+  weights const weights_2(numbers, 2.0F);
+  BOOST_TEST((slots.recall(weights_header(nic::kind::query, 0, 0, 0)).result == outcome::no_weights));
+  BOOST_TEST((store(slots, 0, UINT32_MAX, weights_1).result == outcome::pending));
+  BOOST_TEST((store(slots, 0, UINT32_MAX - 1, weights_2).result == outcome::available));
+  BOOST_TEST(same_bits(stored_weights(slots, 0), weights_1));
+  BOOST_TEST((store(slots, 0, UINT32_MAX, weights_2).result == outcome::pending));
+  BOOST_TEST(same_bits(stored_weights(slots, 0), weights_2));
+  BOOST_TEST((store(slots, 0, 1, weights_1).result == outcome::pending));  // versions wrap around
+  BOOST_TEST(same_bits(stored_weights(slots, 0), weights_1));
+  BOOST_TEST((store(slots, 1, 1, weights_2).result == outcome::no_slot));
+  BOOST_TEST((slots.recall(weights_header(nic::kind::query, 0, 0, 0)).result == outcome::available));
 }
 
 BOOST_AUTO_TEST_CASE(workers_that_want_different_updates_call_differently) {
@@ -188,29 +188,29 @@ BOOST_AUTO_TEST_CASE(workers_that_want_different_updates_call_differently) {
     slots.make_room(2);
     (void)store(slots, 0, 5, weights(numbers));
     BOOST_TEST((push(slots, 1, 3, 0, t).result == outcome::pending));
-    auto const before = slots;
+    auto const old_slots = slots;
     BOOST_TEST((push(slots, 2, 3, 0, other) == nic::verdict{outcome::mismatch, 1}));
-    BOOST_TEST((slots == before));
+    BOOST_TEST((slots == old_slots));
   }
 }
 
 BOOST_AUTO_TEST_CASE(a_stand_in_needs_the_weights_for_the_last_contribution) {
   nic::slot_table slots(1, 8, true);
   BOOST_TEST((push(slots, 0, 2, 0, {0, 9}).result == outcome::pending));
-  auto const before = slots;
+  auto const old_slots = slots;
   BOOST_TEST((push(slots, 1, 2, 0, {0, 9}).result == outcome::no_weights));
-  BOOST_TEST((slots == before));
+  BOOST_TEST((slots == old_slots));
   BOOST_TEST((push(slots, 0, 2, 0, {0, 9}).result == outcome::duplicate));
   slots.make_room(1);
   (void)store(slots, 0, 9, weights(numbers, 4.0F));
   BOOST_TEST((push(slots, 1, 2, 0, {.number = 0, .version = 9, .rate = 0.1F}).result == outcome::complete));
   // A supplied result does not update the weights.
   BOOST_TEST((push(slots, 0, 2, 1, {0, 9}).result == outcome::pending));
-  nic::header h = pushed(1, 2, 1);
+  nic::header h = update_header(1, 2, 1);
   h.kind = nic::kind::supply;
   h.length = nic::block_bytes;
-  weights const known(numbers, 3.0F);
-  BOOST_TEST((slots.supply(1, h, std::as_bytes(std::span(known))).result == outcome::complete));
+  weights const sum_weights(numbers, 3.0F);
+  BOOST_TEST((slots.supply(1, h, std::as_bytes(std::span(sum_weights))).result == outcome::complete));
   BOOST_TEST((push(slots, 0, 2, 1, {0, 9}).result == outcome::available));
   BOOST_TEST(slots.weights().version(0) == 10U);
 }
@@ -222,30 +222,30 @@ class device {
     nic::header h = contribution(0, 2, 0, nic::terms::bytes, tutti::network_operation::none);
     h.kind = nic::kind::join;
     h.flags = nic::flag::in_rank_order;
-    std::array<std::byte, nic::terms::bytes> wanted;
-    nic::write(nic::terms{1000, 2}, wanted.data());
+    std::array<std::byte, nic::terms::bytes> request_terms;
+    nic::write(nic::terms{1000, 2}, request_terms.data());
     for (std::uint8_t m = 0; m < 2; ++m) {
       h.worker = m;
-      BOOST_TEST_REQUIRE((give(m, h, wanted).kind == nic::kind::grant));
+      BOOST_TEST_REQUIRE((give(m, h, request_terms).kind == nic::kind::grant));
     }
   }
 
-  nic::header give(std::uint32_t from, nic::header const& h, std::span<std::byte const> payload = {}) {
-    said_ = {};
-    switch_.take(from, written(h, payload), false, {}, [&](std::uint32_t, nic::header const& r, auto with) {
-      said_ = r;
-      data_.assign(with.begin(), with.end());
+  nic::header give(std::uint32_t source, nic::header const& h, std::span<std::byte const> payload = {}) {
+    answer_ = {};
+    switch_.take(source, serialize(h, payload), false, {}, [&](std::uint32_t, nic::header const& r, auto answer_payload) {
+      answer_ = r;
+      data_.assign(answer_payload.begin(), answer_payload.end());
     });
     BOOST_TEST(switch_.counts().packets == switch_.counts().accounted_packets());
-    return said_;
+    return answer_;
   }
   nic::header store(std::uint32_t number, std::uint32_t version, weights const& w) {
-    auto h = about_weights(nic::kind::supply, number, version, nic::block_bytes);
+    auto h = weights_header(nic::kind::supply, number, version, nic::block_bytes);
     h.workers = 2;
     return give(0, h, std::as_bytes(std::span(w)));
   }
   nic::header pull(std::uint32_t number, std::uint16_t flags = 0) {
-    auto h = about_weights(nic::kind::query, number, 0, 0);
+    auto h = weights_header(nic::kind::query, number, 0, 0);
     h.flags |= flags;
     h.worker = 1;
     h.workers = 2;
@@ -257,77 +257,77 @@ class device {
 
  private:
   nic::summing_switch<std::uint32_t> switch_;
-  nic::header said_;
+  nic::header answer_;
   std::vector<std::byte> data_;
 };
 
 BOOST_AUTO_TEST_CASE(a_device_gives_what_it_was_given) {
   device d({});
   weights const w(numbers, 1.5F);
-  auto const stored = d.store(3, 8, w);
-  BOOST_TEST((stored.kind == nic::kind::result && stored.has(nic::flag::weights)));
-  BOOST_TEST(stored.sequence == 3U);
-  BOOST_TEST(stored.fingerprint == 8U);
-  BOOST_TEST(stored.length == 0U);
-  auto const old = d.store(3, 7, weights(numbers));
-  BOOST_TEST(old.fingerprint == 8U);
-  auto const pulled = d.pull(3);
-  BOOST_TEST((pulled.kind == nic::kind::result && pulled.has(nic::flag::weights)));
-  BOOST_TEST(pulled.fingerprint == 8U);
+  auto const store_answer = d.store(3, 8, w);
+  BOOST_TEST((store_answer.kind == nic::kind::result && store_answer.has(nic::flag::weights)));
+  BOOST_TEST(store_answer.sequence == 3U);
+  BOOST_TEST(store_answer.fingerprint == 8U);
+  BOOST_TEST(store_answer.length == 0U);
+  auto const stale_answer = d.store(3, 7, weights(numbers));
+  BOOST_TEST(stale_answer.fingerprint == 8U);
+  auto const pull_answer = d.pull(3);
+  BOOST_TEST((pull_answer.kind == nic::kind::result && pull_answer.has(nic::flag::weights)));
+  BOOST_TEST(pull_answer.fingerprint == 8U);
   BOOST_TEST_REQUIRE(d.data().size() == nic::block_bytes);
   BOOST_TEST(std::memcmp(d.data().data(), w.data(), nic::block_bytes) == 0);
   BOOST_TEST(d.pull(3, nic::flag::no_data).length == 0U);
   for (std::uint32_t const none : {0U, 4U, UINT32_MAX}) {
-    auto const refused = d.pull(none);
-    BOOST_TEST((refused.kind == nic::kind::refuse && d.reason() == nic::refusal::no_weights));
-    BOOST_TEST((refused.has(nic::flag::weights) && refused.sequence == none));
+    auto const refusal = d.pull(none);
+    BOOST_TEST((refusal.kind == nic::kind::refuse && d.reason() == nic::refusal::no_weights));
+    BOOST_TEST((refusal.has(nic::flag::weights) && refusal.sequence == none));
   }
   BOOST_TEST(d.inner().counts().stores == 2U);
   BOOST_TEST(d.inner().counts().pulls == 2U);
 }
 
 BOOST_AUTO_TEST_CASE(a_device_refuses_weights_that_do_not_fit) {
-  device few({.keys = 2});
-  BOOST_TEST((few.store(1, 0, weights(numbers)).kind == nic::kind::result));
-  BOOST_TEST((few.store(2, 0, weights(numbers)).kind == nic::kind::refuse));
-  BOOST_TEST((few.reason() == nic::refusal::no_slots));
+  device small_device({.keys = 2});
+  BOOST_TEST((small_device.store(1, 0, weights(numbers)).kind == nic::kind::result));
+  BOOST_TEST((small_device.store(2, 0, weights(numbers)).kind == nic::kind::refuse));
+  BOOST_TEST((small_device.reason() == nic::refusal::no_slots));
   nic::switch_limits limits;
   limits.memory = nic::slot_table::bytes(2, 8) + 5 * nic::device_weights::bytes_per_block;
-  device small(limits);
+  device tight_device(limits);
   for (std::uint32_t number = 0; number < 5; ++number) {
-    BOOST_TEST((small.store(number, 0, weights(numbers)).kind == nic::kind::result));
+    BOOST_TEST((tight_device.store(number, 0, weights(numbers)).kind == nic::kind::result));
   }
-  BOOST_TEST((small.store(5, 0, weights(numbers)).kind == nic::kind::refuse));
-  BOOST_TEST((small.store(UINT32_MAX, 0, weights(numbers)).kind == nic::kind::refuse));
-  BOOST_TEST(small.inner().jobs().front().slot_table().weights().room() == 5U);
-  BOOST_TEST((small.pull(4).kind == nic::kind::result));
+  BOOST_TEST((tight_device.store(5, 0, weights(numbers)).kind == nic::kind::refuse));
+  BOOST_TEST((tight_device.store(UINT32_MAX, 0, weights(numbers)).kind == nic::kind::refuse));
+  BOOST_TEST(tight_device.inner().jobs().front().slot_table().weights().room() == 5U);
+  BOOST_TEST((tight_device.pull(4).kind == nic::kind::result));
 }
 
 // Updates of a block without memory are refused in each step, but the block is offered once.
 BOOST_AUTO_TEST_CASE(a_block_that_a_device_has_no_room_for_is_offered_once_to_it) {
   constexpr std::uint32_t blocks = 4;
-  std::vector<std::byte> const all(blocks * nic::block_bytes);
-  nic::weight_exchange exchanged;
-  auto const offered = [&] {
-    std::vector<std::uint32_t> ks;
-    exchanged.rank_weights.set_weights(all);
-    exchanged.begin_stores();
-    exchanged.requests.push(tutti::time_point(std::chrono::hours(1)), {}, [&](std::uint32_t k, std::uint32_t) {
-      ks.push_back(k);
+  std::vector<std::byte> const bytes(blocks * nic::block_bytes);
+  nic::weight_exchange exchange;
+  auto const offer_blocks = [&] {
+    std::vector<std::uint32_t> keys;
+    exchange.rank_weights.set_weights(bytes);
+    exchange.begin_stores();
+    exchange.requests.push(tutti::time_point(std::chrono::hours(1)), {}, [&](std::uint32_t k, std::uint32_t) {
+      keys.push_back(k);
       return true;
     });
-    return ks;
+    return keys;
   };
-  BOOST_TEST((offered() == std::vector<std::uint32_t>{0, 1, 2, 3}));
-  exchanged.note_no_room(2);
+  BOOST_TEST((offer_blocks() == std::vector<std::uint32_t>{0, 1, 2, 3}));
+  exchange.note_no_room(2);
   for (std::uint32_t const k : {0U, 1U, 3U}) {
-    exchanged.note_version(k, exchanged.rank_weights.version() + 1);
+    exchange.note_version(k, exchange.rank_weights.version() + 1);
   }
-  exchanged.forget(1);
-  exchanged.forget(2);
-  BOOST_TEST((offered() == std::vector<std::uint32_t>{1}));
-  exchanged.forget_all();  // another device may have more memory
-  BOOST_TEST((offered() == std::vector<std::uint32_t>{0, 1, 2, 3}));
+  exchange.forget(1);
+  exchange.forget(2);
+  BOOST_TEST((offer_blocks() == std::vector<std::uint32_t>{1}));
+  exchange.forget_all();  // another device may have more memory
+  BOOST_TEST((offer_blocks() == std::vector<std::uint32_t>{0, 1, 2, 3}));
 }
 
 }  // namespace

@@ -38,8 +38,8 @@ class worker {
         place_(place),
         first_(first),
         seal_(seal),
-        sent_(count),
-        has_(count),
+        send_times_(count),
+        has_result_(count),
         result_(count * elements) {}
 
   /// Element i of worker w's contribution.
@@ -56,11 +56,11 @@ class worker {
     return sum;
   }
 
-  [[nodiscard]] bool done() const { return left() == 0; }
-  [[nodiscard]] std::size_t left() const { return static_cast<std::size_t>(std::ranges::count(has_, false)); }
+  [[nodiscard]] bool is_done() const { return remaining() == 0; }
+  [[nodiscard]] std::size_t remaining() const { return static_cast<std::size_t>(std::ranges::count(has_result_, false)); }
   [[nodiscard]] std::vector<float> const& result() const { return result_; }
   [[nodiscard]] unsigned joins() const { return joins_; }
-  [[nodiscard]] bool failed() const { return failed_; }
+  [[nodiscard]] bool has_failed() const { return has_failed_; }
 
   /// Handles received packets, and sends due ones.
   void step() {
@@ -77,10 +77,10 @@ class worker {
 
  private:
   void join(tutti::time_point now) {
-    if (now - asked_ < patience_) {
+    if (now - join_time_ < patience_) {
       return;
     }
-    asked_ = now;
+    join_time_ = now;
     std::array<std::byte, nic::terms::bytes + nic::rack_position::bytes> terms;
     nic::write(nic::terms{10'000, window}, terms.data());
     nic::write(place_, terms.data() + nic::terms::bytes);
@@ -93,18 +93,18 @@ class worker {
   }
 
   void contribute(tutti::time_point now) {
-    std::uint32_t const count = static_cast<std::uint32_t>(has_.size());
-    std::uint32_t const front = static_cast<std::uint32_t>(std::ranges::find(has_, false) - has_.begin());
-    std::uint32_t const behind = front > 2U * slots_ ? front - 2U * slots_ : 0;
-    for (std::uint32_t q = behind; q < std::min(count, front + slots_); ++q) {
-      bool const may = q < slots_ || has_[q - slots_];
-      bool const due = now - sent_[q] >= patience_;
-      if (has_[q] ? due && joins_ > 1 : due && may) {
-        sent_[q] = now;
-        nic::header h = head(has_[q] ? nic::kind::supply : nic::kind::contribute, q);
+    std::uint32_t const count = static_cast<std::uint32_t>(has_result_.size());
+    std::uint32_t const front = static_cast<std::uint32_t>(std::ranges::find(has_result_, false) - has_result_.begin());
+    std::uint32_t const oldest = front > 2U * slots_ ? front - 2U * slots_ : 0;
+    for (std::uint32_t q = oldest; q < std::min(count, front + slots_); ++q) {
+      bool const may_send = q < slots_ || has_result_[q - slots_];
+      bool const is_due = now - send_times_[q] >= patience_;
+      if (has_result_[q] ? is_due && joins_ > 1 : is_due && may_send) {
+        send_times_[q] = now;
+        nic::header h = head(has_result_[q] ? nic::kind::supply : nic::kind::contribute, q);
         std::array<float, elements> x;
         for (std::size_t i = 0; i < elements; ++i) {
-          x[i] = has_[q] ? result_[q * elements + i] : value(first_ + number_, q * elements + i);
+          x[i] = has_result_[q] ? result_[q * elements + i] : value(first_ + number_, q * elements + i);
         }
         h.length = nic::max_payload;
         port_->send(device_, h, std::as_bytes(std::span(x)));
@@ -115,22 +115,22 @@ class worker {
   void take(std::span<std::byte const> bytes) {
     nic::packet p;
     if (seal_.read(bytes, p) != nic::reading::good || p.head.job != nonce_) {
-      failed_ = true;
+      has_failed_ = true;
       return;
     }
     nic::header const& h = p.head;
     if (h.kind == nic::kind::grant) {
       joins_ += slots_ == 0 ? 1 : 0;
       slots_ = std::min(window, nic::read_terms(p.payload).slot_count);
-    } else if (h.kind == nic::kind::result && h.sequence < has_.size() && !has_[h.sequence]) {
-      failed_ = failed_ || h.worker != number_ || h.length != nic::max_payload;
+    } else if (h.kind == nic::kind::result && h.sequence < has_result_.size() && !has_result_[h.sequence]) {
+      has_failed_ = has_failed_ || h.worker != number_ || h.length != nic::max_payload;
       std::memcpy(result_.data() + h.sequence * elements, p.payload.data(), p.payload.size());
-      has_[h.sequence] = true;
+      has_result_[h.sequence] = true;
     } else if (h.kind == nic::kind::refuse) {
       auto const reason = nic::read_refusal(p.payload);
-      failed_ = failed_ || (reason != nic::refusal::unknown && reason != nic::refusal::late);
+      has_failed_ = has_failed_ || (reason != nic::refusal::unknown && reason != nic::refusal::late);
       if (nic::asks_for_proof(h, reason)) {
-        asked_ = proof_ == h.fingerprint ? asked_ : tutti::time_point{};
+        join_time_ = proof_ == h.fingerprint ? join_time_ : tutti::time_point{};
         proof_ = h.fingerprint;
       } else if (reason == nic::refusal::unknown) {
         slots_ = 0;
@@ -164,25 +164,25 @@ class worker {
   std::uint16_t slots_ = 0;  ///< 0: not joined
   unsigned joins_ = 0;
   std::uint32_t proof_ = 0;  ///< proof that the device demanded in a join
-  bool failed_ = false;
-  tutti::time_point asked_{};
-  std::vector<tutti::time_point> sent_;
-  std::vector<bool> has_;
+  bool has_failed_ = false;
+  tutti::time_point join_time_{};
+  std::vector<tutti::time_point> send_times_;
+  std::vector<bool> has_result_;
   std::vector<float> result_;
 };
 
-/// Runs workers of one thread in turn until all have finished. False after 20 seconds.
-template <class Workers, class Between>
-[[nodiscard]] bool finish(Workers&& workers, Between between) {
+/// Runs workers of one thread in turn until all have finished, and calls `after_turn` after each turn. False after 20 seconds.
+template <class Workers, class AfterTurn>
+[[nodiscard]] bool finish(Workers&& workers, AfterTurn after_turn) {
   auto const deadline = tutti::steady_now() + std::chrono::seconds(20);
-  while (!std::ranges::all_of(workers, [](auto const& w) { return w.done(); })) {
+  while (!std::ranges::all_of(workers, [](auto const& w) { return w.is_done(); })) {
     if (tutti::steady_now() > deadline) {
       return false;
     }
     for (auto& w : workers) {
       w.step();
     }
-    between();
+    after_turn();
   }
   return true;
 }

@@ -84,22 +84,22 @@ struct partial_link : tutti::detail::multicast::in_process_link {
   };
 
   struct port : base::port {
-    port(options const& o, rank_type r) : base::port(*o.network, r + 1), of(o), rank(r) {}
+    port(options const& o, rank_type r) : base::port(*o.network, r + 1), filter(o), rank(r) {}
 
     bool send(address destination, tutti::detail::udp::header const& h, std::span<std::byte const> payload) {
-      return (of.says != nullptr && !of.says(rank, {h, payload})) || base::port::send(destination, h, payload);
+      return (filter.says != nullptr && !filter.says(rank, {h, payload})) || base::port::send(destination, h, payload);
     }
     template <class F>
     std::size_t drain(F f) {
-      return base::port::drain([&](address source, std::span<std::byte const> bytes, bool congested) {
+      return base::port::drain([&](address source, std::span<std::byte const> bytes, bool has_ecn_mark) {
         packet p;
-        if (of.hears == nullptr || (tutti::detail::udp::parse(bytes, p) && of.hears(rank, p))) {
-          f(source, bytes, congested);
+        if (filter.hears == nullptr || (tutti::detail::udp::parse(bytes, p) && filter.hears(rank, p))) {
+          f(source, bytes, has_ecn_mark);
         }
       });
     }
 
-    options of;
+    options filter;
     rank_type rank;
   };
 
@@ -145,13 +145,13 @@ std::string broadcasts(World& world, std::initializer_list<std::size_t> counts) 
 BOOST_AUTO_TEST_CASE(operators_equal_the_sequential_answer) {
   for (rank_type const n : sizes) {
     agree(n, 0, [](auto& world) -> std::string {
-      std::string bad = laws::moving<laws::triple>(world, in_network{}, 1023);
-      bad = bad.empty() ? laws::reducing(world, in_network{}, tutti::sum<float>{}, 1023) : bad;  // falls back to `star`
-      for (rank_type root = 0; root < world.size() && bad.empty(); ++root) {
-        bad = laws::broadcast<std::uint32_t>(world, tutti::hierarchical{tutti::binary_tree{}, in_network{}, 3}, 4099,
+      std::string complaint = laws::moving<laws::triple>(world, in_network{}, 1023);
+      complaint = complaint.empty() ? laws::reducing(world, in_network{}, tutti::sum<float>{}, 1023) : complaint;  // falls back to `star`
+      for (rank_type root = 0; root < world.size() && complaint.empty(); ++root) {
+        complaint = laws::broadcast<std::uint32_t>(world, tutti::hierarchical{tutti::binary_tree{}, in_network{}, 3}, 4099,
                                              1000, root);
       }
-      return bad;
+      return complaint;
     });
   }
 }
@@ -162,20 +162,20 @@ BOOST_AUTO_TEST_CASE(broadcasts_are_right_where_packets_are_lost_repeated_and_re
       if (support::is_watched && n > 5) {
         continue;
       }
-      std::atomic<std::uint64_t> sent = 0;
-      std::atomic<std::uint64_t> again = 0;
+      std::atomic<std::uint64_t> sent_packets = 0;
+      std::atomic<std::uint64_t> repairs = 0;
       std::size_t const longest = n > 5 ? 10'000 : 50'000;
       agree(n, loss, [&](auto& world) -> std::string {
-        std::string const bad = broadcasts(world, {1, 300, longest});
+        std::string const complaint = broadcasts(world, {1, 300, longest});
         if (world.transport().has_aggregator() != (world.size() > 1)) {
           return "the group is not used";
         }
         if (world.size() > 1) {
-          auto const& counted = world.transport().counts();
-          sent += counted.group_packets;
-          again += counted.group_repairs + counted.single_repairs;
+          auto const& counters = world.transport().counts();
+          sent_packets += counters.group_packets;
+          repairs += counters.group_repairs + counters.single_repairs;
         }
-        return bad;
+        return complaint;
       });
       rank_type roots = 0;
       for (rank_type root = 0; root < n; root += root < 3 ? 1 : 5) {
@@ -184,8 +184,8 @@ BOOST_AUTO_TEST_CASE(broadcasts_are_right_where_packets_are_lost_repeated_and_re
       // Messages of 4 bytes, 1,200 bytes, and the longest, whole and in segments of 10,000 bytes; all packets but the
       // last of each are full.
       std::uint64_t const packets = 1 + 1 + 2 + 2 + (longest * 4 + 1023) / 1024 + longest * 4 / 10'000 * 10;
-      BOOST_TEST(sent == (n == 1 ? 0 : roots * packets));
-      BOOST_TEST((again > 0 || loss == 0 || n == 1), "nothing was sent again, loss " << loss << ", " << n << " ranks");
+      BOOST_TEST(sent_packets == (n == 1 ? 0 : roots * packets));
+      BOOST_TEST((repairs > 0 || loss == 0 || n == 1), "nothing was sent again, loss " << loss << ", " << n << " ranks");
     }
   }
 }
@@ -194,18 +194,18 @@ BOOST_AUTO_TEST_CASE(broadcasts_are_right_where_packets_are_lost_repeated_and_re
 BOOST_AUTO_TEST_CASE(many_broadcasts_at_once_end) {
   agree(4, 0.01, [](auto& world) -> std::string {
     tutti::broadcast share{world, in_network{}};
-    std::vector<std::vector<std::uint32_t>> all(tutti::collective_lanes + 2);
+    std::vector<std::vector<std::uint32_t>> vectors(tutti::collective_lanes + 2);
     for (rank_type k = 0; k != 3; ++k) {
       std::vector<tutti::request> pending;
-      for (rank_type i = 0; i != all.size(); ++i) {
-        all[i] = numbers(30'000, world.rank() + 10 * i);
-        pending.push_back(share.start(all[i], (i + k) % 4));
+      for (rank_type i = 0; i != vectors.size(); ++i) {
+        vectors[i] = numbers(30'000, world.rank() + 10 * i);
+        pending.push_back(share.start(vectors[i], (i + k) % 4));
       }
       for (std::size_t i = 0; i != pending.size(); ++i) {
         pending[(i * 3 + world.rank()) % pending.size()].wait();
       }
-      for (rank_type i = 0; i != all.size(); ++i) {
-        if (all[i] != numbers(30'000, (i + k) % 4 + 10 * i)) {
+      for (rank_type i = 0; i != vectors.size(); ++i) {
+        if (vectors[i] != numbers(30'000, (i + k) % 4 + 10 * i)) {
           return "another vector";
         }
       }
@@ -222,12 +222,12 @@ BOOST_AUTO_TEST_CASE(without_a_group_that_all_hear_ranks_talk_through_the_host) 
       options.transport.network.hears_group = !deaf || meet.rank() != 3;
       options.transport.probe_time = 20ms;
       tutti::communicator<cast> world(meet, options);
-      std::string bad = broadcasts(world, {0, 1, 300, 50'000});
+      std::string complaint = broadcasts(world, {0, 1, 300, 50'000});
       if (world.transport().has_aggregator() || !world.transport().group().empty()) {
         return "there is a group";
       }
       char const* const reason = deaf ? "rank 3 is told to hear no group" : "packets of rank 1 to the group at";
-      return world.transport().no_group_reason().starts_with(reason) ? bad : world.transport().no_group_reason();
+      return world.transport().no_group_reason().starts_with(reason) ? complaint : world.transport().no_group_reason();
     }));
   }
 }
@@ -247,11 +247,11 @@ BOOST_AUTO_TEST_CASE(parts_remember_which_ranks_hear_no_group) {
         if (world.transport().has_aggregator() || is_remembered(world)) {
           return "the world does not try a group that rank 3 does not hear";
         }
-        auto all = tutti::dup(world);
-        if (all.transport().has_aggregator() || !is_remembered(all)) {
+        auto duplicate = tutti::dup(world);
+        if (duplicate.transport().has_aggregator() || !is_remembered(duplicate)) {
           return "a duplicate does not know";
         }
-        auto part = tutti::split(all, world.rank() == 0 || world.rank() == 3 ? 0 : 1, world.rank());
+        auto part = tutti::split(duplicate, world.rank() == 0 || world.rank() == 3 ? 0 : 1, world.rank());
         if (world.rank() == 0 || world.rank() == 3) {
           return !part.transport().has_aggregator() && is_remembered(part) ? "" : "a part does not know";
         }
@@ -266,16 +266,16 @@ BOOST_AUTO_TEST_CASE(parts_remember_which_ranks_hear_no_group) {
 // A switch may forget the members of a group, for example one that snoops on IGMP in a network without queries.
 BOOST_AUTO_TEST_CASE(a_group_that_ceases_to_hear_is_served_rank_by_rank) {
   network net(3, {});
-  std::atomic<bool> closed = false;
+  std::atomic<bool> is_closed = false;
   expect_no_complaints(tutti::spawn<cast>(
       3,
       [&](auto& world) -> std::string {
-        std::string bad = broadcasts(world, {300});
-        if (world.rank() == 0 && !closed.exchange(true)) {
+        std::string complaint = broadcasts(world, {300});
+        if (world.rank() == 0 && !is_closed.exchange(true)) {
           net.close_group();
         }
-        bad = bad.empty() ? broadcasts(world, {1, 20'000}) : bad;
-        return bad.empty() && world.transport().counts().single_repairs == 0 ? "nothing was sent to a rank alone" : bad;
+        complaint = complaint.empty() ? broadcasts(world, {1, 20'000}) : complaint;
+        return complaint.empty() && world.transport().counts().single_repairs == 0 ? "nothing was sent to a rank alone" : complaint;
       },
       options_for(net)));
 }
@@ -283,73 +283,73 @@ BOOST_AUTO_TEST_CASE(a_group_that_ceases_to_hear_is_served_rank_by_rank) {
 BOOST_AUTO_TEST_CASE(packets_that_are_none_of_the_job_s_do_no_harm) {
   namespace udp = tutti::detail::udp;
   network net(4, {});  // no rank uses the last port
-  std::atomic<bool> done = false;
+  std::atomic<bool> is_done = false;
   std::thread outsider([&] {
     udp::in_process_port port(net, 4);
-    udp::header heard{.kind = kind::share, .operation = tutti::network_operation::copy, .workers = 3};
-    network::datagrams forged;
-    forged.storage.resize(1);
-    auto const say = [&](std::uint32_t sender, std::uint32_t destination, udp::header const& h,
+    udp::header last_header{.kind = kind::share, .operation = tutti::network_operation::copy, .workers = 3};
+    network::datagrams forgeries;
+    forgeries.storage.resize(1);
+    auto const send_forgery = [&](std::uint32_t sender, std::uint32_t destination, udp::header const& h,
                          std::span<std::byte const> payload) {
-      auto& one = *forged.next();
-      one.at = destination;
-      one.size = static_cast<std::uint16_t>(net.seal().write(h, payload, one.bytes.data()));
-      net.carry(sender, forged);
+      auto& datagram = *forgeries.next();
+      datagram.at = destination;
+      datagram.size = static_cast<std::uint16_t>(net.seal().write(h, payload, datagram.bytes.data()));
+      net.carry(sender, forgeries);
     };
     std::uint32_t k = 0;
-    while (!done) {
+    while (!is_done) {
       ++k;
       // Forges packets of a rank of this job, about distant packets, or of other calls.
       std::array<std::byte, 300> payload;
       payload.fill(static_cast<std::byte>(k * 31));
-      udp::header h = heard;
+      udp::header h = last_header;
       h.sequence = k * 2654435761U;
       h.slot = static_cast<std::uint16_t>(k % 9);
       h.worker = static_cast<std::uint8_t>(k % 3);
       h.kind = k % 5 == 0 ? kind::share : k % 5 < 3 ? kind::progress : kind::ask;
       h.length = static_cast<std::uint16_t>(h.kind == kind::ask ? 0 : payload.size());
       h.fingerprint += h.kind == kind::share ? k : 0;
-      say(k % 3 + 1, (k / 3) % 3 + 1, h, std::span(payload).first(h.length));
+      send_forgery(k % 3 + 1, (k / 3) % 3 + 1, h, std::span(payload).first(h.length));
       // Repeats received packets in its own name, with other elements, and the next packet for another job.
       port.drain([&](auto const&, std::span<std::byte const> bytes, bool) {
         packet p;
         if (udp::parse(bytes, p) && p.head.kind == kind::share && p.head.length != 0) {
-          heard = p.head;
-          std::vector<std::byte> wrong(p.payload.begin(), p.payload.end());
-          wrong.front() ^= std::byte{0xff};
-          port.send(network::group, heard, wrong);
-          udp::header other = heard;
+          last_header = p.head;
+          std::vector<std::byte> elements(p.payload.begin(), p.payload.end());
+          elements.front() ^= std::byte{0xff};
+          port.send(network::group, last_header, elements);
+          udp::header other = last_header;
           ++other.job;
           ++other.sequence;
-          port.send(network::group, other, wrong);
+          port.send(network::group, other, elements);
         }
       });
       port.flush();
-      auto& junk = *forged.next();  // also sends datagrams that are no packets
+      auto& junk = *forgeries.next();  // also sends datagrams that are no packets
       junk.at = k % 3 + 1;
       junk.size = static_cast<std::uint16_t>(k % 30);
       junk.bytes.fill(static_cast<std::byte>(k));
-      net.carry(4, forged);
+      net.carry(4, forgeries);
       std::this_thread::yield();
     }
   });
-  std::atomic<std::uint64_t> ignored = 0;
+  std::atomic<std::uint64_t> ignored_count = 0;
   auto const results = tutti::spawn<cast>(
       3,
       [&](auto& world) {
-        auto const bad = broadcasts(world, {1, 20'000});
-        ignored += world.transport().counts().ignored_packets;
-        return bad;
+        auto const complaint = broadcasts(world, {1, 20'000});
+        ignored_count += world.transport().counts().ignored_packets;
+        return complaint;
       },
       options_for(net));
-  done = true;
+  is_done = true;
   outsider.join();
   expect_no_complaints(results);
-  BOOST_TEST(ignored > 0U);
+  BOOST_TEST(ignored_count > 0U);
 }
 
 BOOST_AUTO_TEST_CASE(other_calls_are_found_and_a_rank_that_never_comes_is_named) {
-  std::atomic<int> found = 0;
+  std::atomic<int> mismatches = 0;
   {
     network net(3, {});
     auto options = options_for(net);
@@ -361,12 +361,12 @@ BOOST_AUTO_TEST_CASE(other_calls_are_found_and_a_rank_that_never_comes_is_named)
           try {
             share(v, 0);
           } catch (tutti::error const& e) {
-            found += e.kind() == failure::mismatch && std::string(e.what()).find("2000") != std::string::npos ? 1 : 0;
+            mismatches += e.kind() == failure::mismatch && std::string(e.what()).find("2000") != std::string::npos ? 1 : 0;
             throw;
           }
         },
         options);
-    BOOST_TEST(found > 0);
+    BOOST_TEST(mismatches > 0);
     BOOST_TEST((!results[0] && !results[2]));
   }
   for (rank_type const late : {0U, 2U}) {  // the root, or a receiver
@@ -405,14 +405,14 @@ BOOST_AUTO_TEST_CASE(a_broadcast_that_has_run_allocates_nothing) {
       for (int k = 0; k < 20; ++k) {
         share(v, 1);
       }
-      long const before = support::allocations_of_this_thread;
+      long const old_allocations = support::allocations_of_this_thread;
       for (int k = 0; k < 20; ++k) {
         share(v, 1);
       }
-      long const more = support::allocations_of_this_thread - before;
+      long const new_allocations = support::allocations_of_this_thread - old_allocations;
       return world.transport().has_aggregator() != has_group ? "another way than asked for"
-             : more == 0                                     ? ""
-                                                             : std::to_string(more) + " allocations";
+             : new_allocations == 0                                     ? ""
+                                                             : std::to_string(new_allocations) + " allocations";
     };
     expect_no_complaints(tutti::spawn<cast>(4, check, options));
   }
@@ -445,18 +445,18 @@ BOOST_AUTO_TEST_CASE(a_root_does_not_wait_for_reports_of_ranks_that_are_elsewher
 BOOST_AUTO_TEST_CASE(a_broadcast_that_another_rank_gave_up_does_not_end_well_at_its_root) {
   network net(3, {});
   auto const options = partial_options<tutti::tcp>(net);
-  std::atomic<bool> began = false;
+  std::atomic<bool> has_begun = false;
   auto const results = tutti::detail::run_threads(3, [&](tutti::detail::thread_rendezvous& meet) {
     tutti::communicator<partial_cast<tutti::tcp>> world(meet, options);
     tutti::broadcast share{world, in_network{}};
     std::vector<float> v(1000);
     if (world.rank() == 0) {
       auto pending = share.start(v, 0);
-      began = true;
+      has_begun = true;
       pending.wait();
     }
     while (!world.transport().fault()) {
-      if (world.rank() == 2 && began) {
+      if (world.rank() == 2 && has_begun) {
         world.transport().revoke({failure::cancelled, 2, 2});
       }
       world.poll();
@@ -507,7 +507,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_hears_the_group_later_than_others_is_waited_for
 // Other ranks may still send packets of an operation that was abandoned.
 BOOST_AUTO_TEST_CASE(packets_of_a_broadcast_that_was_given_up_go_nowhere) {
   network net(3, {});
-  std::atomic<int> given_up = 0;
+  std::atomic<int> abandoned_requests = 0;
   auto const results = tutti::spawn<cast>(
       3,
       [&](auto& world) {
@@ -516,11 +516,11 @@ BOOST_AUTO_TEST_CASE(packets_of_a_broadcast_that_was_given_up_go_nowhere) {
           std::vector<std::uint32_t> v(50'000);
           auto pending = share.start(v, 0);
           // Rank 1 waits at once: after the fault no report may arrive for it.
-          while (world.rank() == 0 ? given_up == 0 : world.rank() == 2 && world.transport().counts().reports == 0) {
+          while (world.rank() == 0 ? abandoned_requests == 0 : world.rank() == 2 && world.transport().counts().reports == 0) {
             world.poll();
           }
           if (world.rank() == 2) {  // destroys its request and its vector while the others send
-            ++given_up;
+            ++abandoned_requests;
           } else {
             pending.wait();
           }
@@ -544,17 +544,17 @@ struct members {
   using member = tutti::detail::multicast::member<tutti::detail::udp::in_process_port>;
   using part = tutti::aggregation_part;
 
-  /// @param size ranks of the group; 0 to `taking` - 1 take part
-  members(rank_type size, rank_type taking, std::size_t packets) : net(taking, {}), bytes(packets * 1024) {
-    std::vector<std::uint32_t> all(size);
+  /// @param size ranks of the group; 0 to `participants` - 1 take part
+  members(rank_type size, rank_type participants, std::size_t packets) : net(participants, {}), bytes(packets * 1024) {
+    std::vector<std::uint32_t> addresses(size);
     for (rank_type r = 0; r != size; ++r) {
-      all[r] = r + 1;
+      addresses[r] = r + 1;
     }
-    for (rank_type r = 0; r != taking; ++r) {
+    for (rank_type r = 0; r != participants; ++r) {
       workers.push_back({r, r == 0, r != 0});
       places.emplace_back(bytes);
       ports.emplace_back(net, r + 1);
-      ranks.emplace_back(ports[r], member::terms{nonce, 512}, r, all, network::group);
+      ranks.emplace_back(ports[r], member::terms{nonce, 512}, r, addresses, network::group);
     }
   }
   void begin(rank_type r) {
@@ -568,7 +568,7 @@ struct members {
     }
   }
   void advance(rank_type r) { ranks[r].advance(now); }
-  std::uint64_t asked() { return ranks[0].counts().queries; }
+  std::uint64_t queries() { return ranks[0].counts().queries; }
 
   network net;
   std::size_t bytes;
@@ -583,40 +583,40 @@ struct members {
 
 // Members of a large group report rarely, but before the window is full.
 BOOST_AUTO_TEST_CASE(a_window_that_is_full_is_reported_at_once) {
-  members all(140, 2, 300);
-  all.begin(1);
-  all.begin(0);
-  for (int k = 0; k < 1000 && !all.ranks[1].has_all(0); ++k) {  // the clock stands still
-    all.advance(1);
-    all.advance(0);
+  members group(140, 2, 300);
+  group.begin(1);
+  group.begin(0);
+  for (int k = 0; k < 1000 && !group.ranks[1].has_all(0); ++k) {  // the clock stands still
+    group.advance(1);
+    group.advance(0);
   }
-  BOOST_TEST(all.ranks[1].has_all(0));
+  BOOST_TEST(group.ranks[1].has_all(0));
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_that_begins_late_is_no_long_way_off) {
-  members all(2, 2, 300);
-  all.begin(0);
+  members group(2, 2, 300);
+  group.begin(0);
   for (int k = 0; k < 1000; ++k) {
-    all.now += 1ms;
-    all.advance(0);
+    group.now += 1ms;
+    group.advance(0);
   }
-  all.begin(1);
-  for (int k = 0; k < 1000 && all.ranks[0].counts().group_packets < 200; ++k) {
-    all.now += 100us;
-    all.advance(1);
-    all.advance(0);
+  group.begin(1);
+  for (int k = 0; k < 1000 && group.ranks[0].counts().group_packets < 200; ++k) {
+    group.now += 100us;
+    group.advance(1);
+    group.advance(0);
   }
-  std::uint64_t const before = all.asked();
+  std::uint64_t const queries_before = group.queries();
   for (int k = 0; k < 20; ++k) {  // the other rank is silent from now on
-    all.now += 1ms;
-    all.advance(0);
+    group.now += 1ms;
+    group.advance(0);
   }
-  BOOST_TEST(all.asked() > before);
+  BOOST_TEST(group.queries() > queries_before);
 }
 
 BOOST_AUTO_TEST_CASE(a_silent_rank_is_asked_whatever_others_say) {
-  members all(3, 3, 10);
-  all.begin(0);
+  members group(3, 3, 10);
+  group.begin(0);
   tutti::detail::udp::header const lacks{.kind = kind::progress,
                                          .operation = tutti::network_operation::copy,
                                          .job = members::nonce,
@@ -627,10 +627,10 @@ BOOST_AUTO_TEST_CASE(a_silent_rank_is_asked_whatever_others_say) {
                                          .workers = 3};
   std::byte const first{1};
   for (int k = 0; k < 100; ++k) {
-    all.now += 1ms;
-    all.ports[1].send(1, lacks, {&first, 1});
-    all.ports[1].flush();
-    all.advance(0);
+    group.now += 1ms;
+    group.ports[1].send(1, lacks, {&first, 1});
+    group.ports[1].flush();
+    group.advance(0);
   }
-  BOOST_TEST(all.asked() > 0U);
+  BOOST_TEST(group.queries() > 0U);
 }

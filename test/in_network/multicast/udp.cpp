@@ -43,12 +43,12 @@ udp::udp_group any_group(std::string const& host, std::string const& group) {
 
 /// Ports in a group, or none if the system does not support it.
 std::deque<udp::udp_port> ports_in(udp::udp_group const& group, std::size_t count, tutti::udp_options const& options) {
-  std::deque<udp::udp_port> all;
+  std::deque<udp::udp_port> ports;
   try {
     for (std::size_t i = 0; i < count; ++i) {
-      all.emplace_back(group.interface_address, options).join(group);
+      ports.emplace_back(group.interface_address, options).join(group);
     }
-    return all;
+    return ports;
   } catch (tutti::error const& e) {
     std::cout << "SKIP: " << e.what() << '\n';
     return {};
@@ -56,18 +56,18 @@ std::deque<udp::udp_port> ports_in(udp::udp_group const& group, std::size_t coun
 }
 
 /// The sequences that arrive at a port, up to this count.
-std::vector<std::uint32_t> receive(udp::udp_port& at, std::size_t count) {
-  std::vector<std::uint32_t> got;
-  pollfd one{at.descriptor(), POLLIN, 0};
-  while (got.size() < count && ::poll(&one, 1, 10'000) == 1) {
-    at.drain([&](udp::endpoint const&, std::span<std::byte const> bytes, bool) {
+std::vector<std::uint32_t> receive(udp::udp_port& port, std::size_t count) {
+  std::vector<std::uint32_t> sequences;
+  pollfd entry{port.descriptor(), POLLIN, 0};
+  while (sequences.size() < count && ::poll(&entry, 1, 10'000) == 1) {
+    port.drain([&](udp::endpoint const&, std::span<std::byte const> bytes, bool) {
       udp::packet p;
       if (udp::seal().read(bytes, p) == udp::reading::good) {
-        got.push_back(p.head.sequence);
+        sequences.push_back(p.head.sequence);
       }
     });
   }
-  return got;
+  return sequences;
 }
 
 void send(udp::udp_port& source, udp::endpoint const& destination, std::uint32_t sequence) {
@@ -86,19 +86,19 @@ void send(udp::udp_port& source, udp::endpoint const& destination, std::uint32_t
 BOOST_AUTO_TEST_CASE(a_packet_to_a_group_comes_to_all_ports_and_one_to_a_port_to_that_alone) {
   for (bool const offload : {true, false}) {
     udp::udp_group const group = any_group("127.0.0.1", "239.192.7.7");
-    auto all = ports_in(group, 3, {.offload = offload});
-    for (std::uint32_t round = 0; round < 2 && !all.empty(); ++round) {
+    auto ports = ports_in(group, 3, {.offload = offload});
+    for (std::uint32_t round = 0; round < 2 && !ports.empty(); ++round) {
       for (std::uint32_t q = 0; q < 50; ++q) {
-        send(all[round], udp::endpoint(group.at), q);
+        send(ports[round], udp::endpoint(group.at), q);
       }
-      send(all[round], all[2].own_address(), 50);
-      BOOST_TEST(all[round].flush());
-      for (std::size_t i = 0; i < all.size(); ++i) {
+      send(ports[round], ports[2].own_address(), 50);
+      BOOST_TEST(ports[round].flush());
+      for (std::size_t i = 0; i < ports.size(); ++i) {
         std::vector<std::uint32_t> expected(i == 2 ? 51 : 50);
         std::iota(expected.begin(), expected.end(), 0U);
-        auto got = receive(all[i], expected.size());
-        std::ranges::sort(got);
-        BOOST_TEST(got == expected, boost::test_tools::per_element());
+        auto sequences = receive(ports[i], expected.size());
+        std::ranges::sort(sequences);
+        BOOST_TEST(sequences == expected, boost::test_tools::per_element());
       }
     }
   }
@@ -134,15 +134,15 @@ namespace {
 /// Broadcasts over a world and a duplicate at one time, and over a part of it; the groups do not mix.
 template <class World>
 std::string broadcasts(World& world) {
-  auto other = tutti::dup(world);
-  tutti::broadcast one{world, tutti::in_network{}};
-  tutti::broadcast two{other, tutti::in_network{}};
+  auto duplicate = tutti::dup(world);
+  tutti::broadcast world_broadcast{world, tutti::in_network{}};
+  tutti::broadcast duplicate_broadcast{duplicate, tutti::in_network{}};
   for (tutti::rank_type root = 0; root != world.size(); ++root) {
     std::vector<float> a(300'000, static_cast<float>(world.rank()));
     std::vector<float> b(1000, static_cast<float>(world.rank() + 1));
-    one.segment(root % 2 == 0 ? 0 : 100'000);
-    auto first = one.start(a, root);
-    auto second = two.start(b, root);
+    world_broadcast.segment(root % 2 == 0 ? 0 : 100'000);
+    auto first = world_broadcast.start(a, root);
+    auto second = duplicate_broadcast.start(b, root);
     first.wait();
     second.wait();
     if (a != std::vector<float>(a.size(), static_cast<float>(root)) ||
@@ -152,24 +152,24 @@ std::string broadcasts(World& world) {
   }
   auto part = tutti::split(world, world.rank() % 2, world.rank());
   bool const alike = part.transport().has_aggregator() == (world.transport().has_aggregator() && part.size() > 1);
-  std::string const bad = laws::broadcast<std::uint32_t>(part, tutti::in_network{}, 3000, 0, part.size() - 1);
+  std::string const complaint = laws::broadcast<std::uint32_t>(part, tutti::in_network{}, 3000, 0, part.size() - 1);
   return !alike        ? "a part of the world has no group"
-         : bad.empty() ? laws::moving<laws::triple>(world, tutti::in_network{}, 1023)
-                       : bad;
+         : complaint.empty() ? laws::moving<laws::triple>(world, tutti::in_network{}, 1023)
+                       : complaint;
 }
 
 /// True if a packet to a group reaches another port of this host.
 bool carries_groups() {
-  static bool const does = [] {
+  static bool const carries = [] {
     udp::udp_group const group = any_group("127.0.0.1", "239.192.7.9");
-    auto both = ports_in(group, 2, {});
-    if (both.empty()) {
+    auto ports = ports_in(group, 2, {});
+    if (ports.empty()) {
       return false;
     }
-    send(both[0], udp::endpoint(group.at), 1);
-    return both[0].flush() && receive(both[1], 1).size() == 1;
+    send(ports[0], udp::endpoint(group.at), 1);
+    return ports[0].flush() && receive(ports[1], 1).size() == 1;
   }();
-  return does;
+  return carries;
 }
 
 /// Complains if there is a group and a world of several ranks does not use it.
@@ -187,8 +187,8 @@ BOOST_AUTO_TEST_CASE(ranks_that_are_threads_broadcast) {
   bool const is_there = carries_groups();
   for (tutti::rank_type const n : {1U, 2U, 4U}) {
     support::agree<tutti::udp_multicast<tutti::loopback>>(n, [is_there](auto& world) {
-      std::string const bad = broadcasts(world);
-      return bad.empty() ? uses_group(world, is_there) : bad;
+      std::string const complaint = broadcasts(world);
+      return complaint.empty() ? uses_group(world, is_there) : complaint;
     });
   }
 }
@@ -196,8 +196,8 @@ BOOST_AUTO_TEST_CASE(ranks_that_are_threads_broadcast) {
 BOOST_AUTO_TEST_CASE(ranks_that_are_processes_broadcast) {
   bool const is_there = carries_groups();
   support::agree<tutti::udp_multicast<tutti::tcp>>(3, [is_there](auto& world) {
-    std::string const bad = broadcasts(world);
-    return bad.empty() ? uses_group(world, is_there) : bad;
+    std::string const complaint = broadcasts(world);
+    return complaint.empty() ? uses_group(world, is_there) : complaint;
   });
 }
 
@@ -216,21 +216,21 @@ BOOST_AUTO_TEST_CASE(a_world_that_is_told_to_have_no_group_has_none) {
 
 // The number of a link differs from host to host.
 BOOST_AUTO_TEST_CASE(addresses_that_hold_for_one_link_are_told_without_it) {
-  bool found = false;
+  bool has_link_address = false;
   for (net::network_interface const& i : net::interfaces()) {
     if (!i.at.is_link_local()) {
       continue;
     }
-    found = true;
+    has_link_address = true;
     tutti::detail::multicast::udp_network host_address(i.at.host(), {});
     BOOST_TEST(host_address.endpoint_info().find('%') == std::string::npos);
     BOOST_TEST((host_address.address_of(host_address.endpoint_info()) == host_address.own_port().own_address()));
-    std::string const one[] = {host_address.endpoint_info()};
+    std::string const cards[] = {host_address.endpoint_info()};
     for (char const* const group : {"[ff15::7:7]:17170", "[ff12::7:7]:17171"}) {
-      BOOST_TEST(host_address.join(group, one) == "");
+      BOOST_TEST(host_address.join(group, cards) == "");
     }
   }
-  if (!found) {
+  if (!has_link_address) {
     std::cout << "SKIP: no interface has an address of IPv6 that holds for its link\n";
   }
   auto const zone = net::resolve("ff12::7%lo", 1).front().zone();
@@ -240,14 +240,14 @@ BOOST_AUTO_TEST_CASE(addresses_that_hold_for_one_link_are_told_without_it) {
 }
 
 BOOST_AUTO_TEST_CASE(an_address_that_is_no_group_is_refused_by_all) {
-  for (char const* const wrong : {"10.0.0.1:5000", "239.1.2.3", "240.0.0.1:1", "group"}) {
+  for (char const* const address : {"10.0.0.1:5000", "239.1.2.3", "240.0.0.1:1", "group"}) {
     tutti::world_options<tutti::udp_multicast<tutti::loopback>> options;
-    options.transport.network.group = wrong;
+    options.transport.network.group = address;
     auto const results = tutti::spawn<tutti::udp_multicast<tutti::loopback>>(
         2, [](auto&) { return 0; }, options);
-    for (auto const& one : results) {
-      BOOST_TEST((!one && one.failure().text.find(std::string("not \"") + wrong) != std::string::npos),
-                 (one ? "it joined" : one.failure().text));
+    for (auto const& result : results) {
+      BOOST_TEST((!result && result.failure().text.find(std::string("not \"") + address) != std::string::npos),
+                 (result ? "it joined" : result.failure().text));
     }
   }
 }
@@ -266,7 +266,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_never_comes_is_named) {
 
 // The killed rank fills the root's window; the root waits for acknowledgements, and not for a message.
 BOOST_AUTO_TEST_CASE(a_rank_that_is_killed_before_it_gets_anything_is_named) {
-  for (tutti::rank_type const killed : {0U, 2U}) {
+  for (tutti::rank_type const victim : {0U, 2U}) {
     tutti::world_options<tutti::udp_multicast<tutti::tcp>> options;
     options.deadline = std::chrono::seconds(20);
     auto const results = tutti::spawn<tutti::udp_multicast<tutti::tcp>>(
@@ -274,18 +274,18 @@ BOOST_AUTO_TEST_CASE(a_rank_that_is_killed_before_it_gets_anything_is_named) {
         [&](auto& world) {
           std::vector<float> v(1 << 20);
           tutti::broadcast share{world, tutti::in_network{}};
-          if (world.rank() == killed) {
+          if (world.rank() == victim) {
             ::raise(SIGKILL);
           }
           share(v, 0);
-          share(v, killed);  // a rank that has the whole first message needs no other receiver
+          share(v, victim);  // a rank that has the whole first message needs no other receiver
         },
         options);
     for (tutti::rank_type r = 0; r != 3; ++r) {
-      if (r != killed) {
+      if (r != victim) {
         std::string const text = results[r] ? "it did not fail" : results[r].failure().text;
         BOOST_TEST((!results[r] && results[r].failure().kind == tutti::failure::peer_lost), text);
-        BOOST_TEST((!results[r] && results[r].failure().at_fault == std::vector<tutti::rank_type>{killed}), text);
+        BOOST_TEST((!results[r] && results[r].failure().at_fault == std::vector<tutti::rank_type>{victim}), text);
       }
     }
   }

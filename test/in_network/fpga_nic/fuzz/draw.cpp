@@ -11,27 +11,27 @@ nic::header draw::header() {
                              nic::kind::contribute, nic::kind::contribute, nic::kind::contribute, nic::kind::query,
                              nic::kind::supply,     nic::kind::contribute, nic::kind::contribute};
   nic::header h;
-  h.kind = kinds[below(kinds.size())];
+  h.kind = kinds[random_below(kinds.size())];
   bool const is_keyed = one_in(6);
   if (is_keyed) {
     h.kind = one_in(3) ? nic::kind::query : nic::kind::supply;
   }
   if (one_in(40)) {
-    h.kind = static_cast<nic::kind>(below(16));
+    h.kind = static_cast<nic::kind>(random_below(16));
   }
-  h.job = static_cast<std::uint32_t>(1 + below(jobs));
+  h.job = static_cast<std::uint32_t>(1 + random_below(jobs));
   // Sequences advance slowly, and wrap around in the middle of a long run.
-  std::uint64_t const turn = drawn_ / 40;
-  h.sequence = static_cast<std::uint32_t>(turn + below(3) - 20'000);
+  std::uint64_t const turn = packet_count_ / 40;
+  h.sequence = static_cast<std::uint32_t>(turn + random_below(3) - 20'000);
   if (one_in(10)) {
-    h.sequence -= static_cast<std::uint32_t>(below(8));
+    h.sequence -= static_cast<std::uint32_t>(random_below(8));
   }
   h.slot = static_cast<std::uint16_t>(h.sequence % slots);
   h.flags = static_cast<std::uint16_t>(h.sequence / slots % 2);
   h.operation = static_cast<tutti::network_operation>(1 + h.sequence / 7 % 5);
   h.fingerprint = h.sequence / 5 + (one_in(50) ? 1 : 0);
-  h.workers = static_cast<std::uint8_t>(one_in(50) ? 1 + below(255) : workers);
-  h.worker = static_cast<std::uint8_t>(below(h.workers));
+  h.workers = static_cast<std::uint8_t>(one_in(50) ? 1 + random_below(255) : workers);
+  h.worker = static_cast<std::uint8_t>(random_below(h.workers));
   if (h.sequence / 3 % 2 == 0) {
     h.flags |= nic::flag::in_rank_order;
   }
@@ -53,7 +53,7 @@ nic::header draw::header() {
   }
   if (is_keyed) {
     h.flags |= nic::flag::weights;
-    h.sequence = static_cast<std::uint32_t>(one_in(50) ? random_() : below(blocks));
+    h.sequence = static_cast<std::uint32_t>(one_in(50) ? random_() : random_below(blocks));
     h.fingerprint = version();
     h.length = h.kind == nic::kind::supply ? nic::block_bytes : 0;
   }
@@ -61,7 +61,7 @@ nic::header draw::header() {
 }
 
 std::span<std::byte const> draw::packet() {
-  ++drawn_;
+  ++packet_count_;
   if (!bytes_.empty() && one_in(20)) {
     mutate();  // a mutation of the previous packet
     return bytes_;
@@ -73,7 +73,7 @@ std::span<std::byte const> draw::packet() {
       payload_, [x = seed]() mutable { return static_cast<std::byte>((x = x * 0x5851f42d4c957f2d + 1) >> 56); });
   // A keyed packet of any kind has a fixed length.
   if (h.kind == nic::kind::join && h.length == nic::terms::bytes) {
-    nic::write(nic::terms{static_cast<std::uint32_t>(below(20)), static_cast<std::uint16_t>(below(4))},
+    nic::write(nic::terms{static_cast<std::uint32_t>(random_below(20)), static_cast<std::uint16_t>(random_below(4))},
                payload_.data());
   }
   if (nic::has_terms(h) && h.length == nic::block_bytes + nic::update_terms::bytes) {
@@ -90,29 +90,29 @@ std::span<std::byte const> draw::packet() {
 }
 
 void draw::mutate() {
-  for (std::size_t n = 1 + below(3); n > 0; --n) {
+  for (std::size_t n = 1 + random_below(3); n > 0; --n) {
     std::size_t const header = std::min(bytes_.size(), nic::header_bytes);
-    switch (below(7)) {
+    switch (random_below(7)) {
       case 0:
         if (!bytes_.empty()) {
-          bytes_[below(bytes_.size())] ^= static_cast<std::byte>(1U << below(8));
+          bytes_[random_below(bytes_.size())] ^= static_cast<std::byte>(1U << random_below(8));
         }
         break;
       case 1:
         if (header != 0) {
-          bytes_[below(header)] = static_cast<std::byte>(below(256));
+          bytes_[random_below(header)] = static_cast<std::byte>(random_below(256));
         }
         break;
       case 2:
         if (header != 0) {
-          bytes_[below(header)] = one_in(2) ? std::byte{0xff} : std::byte{0};
+          bytes_[random_below(header)] = one_in(2) ? std::byte{0xff} : std::byte{0};
         }
         break;
       case 3:
-        bytes_.resize(below(bytes_.size() + 1));
+        bytes_.resize(random_below(bytes_.size() + 1));
         break;
       case 4:
-        bytes_.resize(bytes_.size() + below(40), static_cast<std::byte>(below(256)));
+        bytes_.resize(bytes_.size() + random_below(40), static_cast<std::byte>(random_below(256)));
         break;
       case 5:  // a length that fits the datagram
         if (bytes_.size() >= nic::header_bytes) {
@@ -121,9 +121,9 @@ void draw::mutate() {
         break;
       default:  // a field that fits another packet
         if (header == nic::header_bytes) {
-          std::size_t const from = below(header - 4);
-          std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(from), 4,
-                      bytes_.begin() + static_cast<std::ptrdiff_t>(below(header - 4)));
+          std::size_t const offset = random_below(header - 4);
+          std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(offset), 4,
+                      bytes_.begin() + static_cast<std::ptrdiff_t>(random_below(header - 4)));
         }
     }
   }

@@ -24,18 +24,18 @@ class draw {
   [[nodiscard]] std::span<std::byte const> packet();
 
   /// A random number below n.
-  [[nodiscard]] std::size_t below(std::size_t n) { return random_() % n; }
-  [[nodiscard]] bool one_in(std::size_t n) { return below(n) == 0; }
+  [[nodiscard]] std::size_t random_below(std::size_t n) { return random_() % n; }
+  [[nodiscard]] bool one_in(std::size_t n) { return random_below(n) == 0; }
 
  private:
   [[nodiscard]] tutti::detail::udp::header header();
   /// The version that blocks have by now, if they follow all updates.
-  [[nodiscard]] std::uint32_t version() const { return static_cast<std::uint32_t>(drawn_ / 400); }
+  [[nodiscard]] std::uint32_t version() const { return static_cast<std::uint32_t>(packet_count_ / 400); }
   void mutate();
 
   std::mt19937_64 random_;
   tutti::detail::udp::seal seal_;
-  std::uint64_t drawn_ = 0;
+  std::uint64_t packet_count_ = 0;
   std::vector<std::byte> bytes_;
   std::vector<std::byte> payload_;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Throws random and mutated packets at the parts of a device in the network. See docs/hardware/fpga-nic-protocol.md.
-#include "../../../../tools/common/within.hpp"
+#include "../../../../tools/common/real_range.hpp"
 #include "targets.hpp"
 
 #include <CLI/CLI.hpp>
@@ -19,7 +19,7 @@ int main(int argc, char** argv) {
       "crash,\n"
       "no refused packet may change a slot, and each is counted."};
   app.option_defaults()->always_capture_default();
-  app.add_option("--packets", packets, "At each of them, e.g. 1e7")->check(within(1.0, 1e12));
+  app.add_option("--packets", packets, "At each of them, e.g. 1e7")->check(real_range(1.0, 1e12));
   app.add_option("--seed", seed, "What they are drawn from");
   CLI11_PARSE(app, argc, argv);
   try {

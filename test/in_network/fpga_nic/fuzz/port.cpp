@@ -26,32 +26,32 @@ class thrower {
       : seed_(seed),
         next_(seed, {}),
         port_(net::resolve("127.0.0.1", 0).front(), {.offload = offload}),
-        at_(port_.own_address().for_family(AF_INET)) {}
+        address_(port_.own_address().for_family(AF_INET)) {}
 
   void throw_some() {
-    sent_.clear();
-    for (std::size_t n = 1 + next_.below(20); n > 0; --n) {
+    sent_datagrams_.clear();
+    for (std::size_t n = 1 + next_.random_below(20); n > 0; --n) {
       throw_one(next_.packet());
     }
     std::size_t received_count = 0;
-    while (received_count < sent_.size()) {
+    while (received_count < sent_datagrams_.size()) {
       if (!tutti::detail::wait_ready(port_.descriptor(), POLLIN, tutti::steady_now() + std::chrono::seconds(10))) {
-        throw broken(std::to_string(sent_.size() - received_count) + " datagrams of seed " + std::to_string(seed_) +
+        throw violation(std::to_string(sent_datagrams_.size() - received_count) + " datagrams of seed " + std::to_string(seed_) +
                      " are missing");
       }
-      port_.drain([&](nic::endpoint const& source, std::span<std::byte const> bytes, bool congested) {
+      port_.drain([&](nic::endpoint const& source, std::span<std::byte const> bytes, bool has_ecn_mark) {
         // A datagram longer than any packet may be truncated, but not to the length of a packet.
-        bool const is_cut = received_count < sent_.size() && bytes.size() > nic::max_packet &&
-                            bytes.size() < sent_[received_count].size();
-        if (received_count == sent_.size() ||
+        bool const is_cut = received_count < sent_datagrams_.size() && bytes.size() > nic::max_packet &&
+                            bytes.size() < sent_datagrams_[received_count].size();
+        if (received_count == sent_datagrams_.size() ||
             !std::ranges::equal(
-                bytes, std::span(sent_[received_count]).first(is_cut ? bytes.size() : sent_[received_count].size()))) {
-          throw broken("datagram " + std::to_string(count_ + received_count) + " of seed " + std::to_string(seed_) +
+                bytes, std::span(sent_datagrams_[received_count]).first(is_cut ? bytes.size() : sent_datagrams_[received_count].size()))) {
+          throw violation("datagram " + std::to_string(count_ + received_count) + " of seed " + std::to_string(seed_) +
                        " came as another one");
         }
         ++received_count;
-        device_.take(source, bytes, congested, tutti::steady_now(),
-                     [&](auto const& to, nic::header const& h, auto payload) { port_.send(to, h, payload); });
+        device_.take(source, bytes, has_ecn_mark, tutti::steady_now(),
+                     [&](auto const& destination, nic::header const& h, auto payload) { port_.send(destination, h, payload); });
       });
       port_.flush();
     }
@@ -61,7 +61,7 @@ class thrower {
     while (::recv(thrower_.get(), answer, sizeof answer, MSG_DONTWAIT) > 0) {
     }
     if (device_.counts().packets != device_.counts().accounted_packets()) {
-      throw broken("a datagram is counted in none or in several ways");
+      throw violation("a datagram is counted in none or in several ways");
     }
   }
 
@@ -71,34 +71,34 @@ class thrower {
  private:
   void throw_one(std::span<std::byte const> packet) {
     // Sends some packets several times, in one burst that the system segments, perhaps not at a packet's end.
-    std::size_t const copies = packet.empty() ? 1 : 1 + (next_.one_in(4) ? next_.below(8) : 0);
-    std::vector<std::byte> all;
+    std::size_t const copies = packet.empty() ? 1 : 1 + (next_.one_in(4) ? next_.random_below(8) : 0);
+    std::vector<std::byte> burst;
     for (std::size_t i = 0; i < copies; ++i) {
-      all.insert(all.end(), packet.begin(), packet.end());
+      burst.insert(burst.end(), packet.begin(), packet.end());
     }
-    std::size_t const segment = copies == 1 ? all.size() : std::min(all.size(), packet.size() + next_.below(3));
-    int const cut = copies == 1 ? 0 : static_cast<int>(segment);
-    if (::setsockopt(thrower_.get(), IPPROTO_UDP, UDP_SEGMENT, &cut, sizeof cut) != 0 && cut != 0) {
+    std::size_t const segment = copies == 1 ? burst.size() : std::min(burst.size(), packet.size() + next_.random_below(3));
+    int const segment_option = copies == 1 ? 0 : static_cast<int>(segment);
+    if (::setsockopt(thrower_.get(), IPPROTO_UDP, UDP_SEGMENT, &segment_option, sizeof segment_option) != 0 && segment_option != 0) {
       return;
     }
-    if (::sendto(thrower_.get(), all.data(), all.size(), 0, at_.data(), at_.size()) < 0) {
-      throw broken("cannot send a datagram of " + std::to_string(all.size()) +
+    if (::sendto(thrower_.get(), burst.data(), burst.size(), 0, address_.data(), address_.size()) < 0) {
+      throw violation("cannot send a datagram of " + std::to_string(burst.size()) +
                    " bytes: " + tutti::detail::describe_errno(errno));
     }
-    for (std::size_t at = 0; at == 0 || at < all.size(); at += std::max<std::size_t>(segment, 1)) {
-      std::size_t const size = std::min(segment, all.size() - at);
-      sent_.emplace_back(all.begin() + static_cast<std::ptrdiff_t>(at),
-                         all.begin() + static_cast<std::ptrdiff_t>(at + size));
+    for (std::size_t position = 0; position == 0 || position < burst.size(); position += std::max<std::size_t>(segment, 1)) {
+      std::size_t const size = std::min(segment, burst.size() - position);
+      sent_datagrams_.emplace_back(burst.begin() + static_cast<std::ptrdiff_t>(position),
+                         burst.begin() + static_cast<std::ptrdiff_t>(position + size));
     }
   }
 
   std::uint64_t seed_;
   draw next_;
   nic::udp_port port_;
-  net::address at_;
+  net::address address_;
   tutti::detail::descriptor thrower_{[] { return ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0); }};
   nic::summing_switch<nic::endpoint> device_;
-  std::vector<std::vector<std::byte>> sent_;
+  std::vector<std::vector<std::byte>> sent_datagrams_;
   std::uint64_t count_ = 0;
 };
 

@@ -27,23 +27,23 @@ class thrower {
         spine_({.jobs = 2, .slot_count = draw::slots, .lease = std::chrono::milliseconds(50)}, seal) {}
 
   void throw_one() {
-    ++thrown_;
-    now_ += std::chrono::microseconds(next_.below(200)) + std::chrono::milliseconds(next_.one_in(5000) ? 100 : 0);
+    ++packet_count_;
+    now_ += std::chrono::microseconds(next_.random_below(200)) + std::chrono::milliseconds(next_.one_in(5000) ? 100 : 0);
     if (!from_spine_.empty() && !next_.one_in(10)) {
       auto const bytes = std::move(from_spine_.front());
       from_spine_.pop_front();
       return give(spine, bytes);
     }
-    auto const drawn = next_.packet();
-    std::vector<std::byte> bytes(drawn.begin(), drawn.end());
+    auto const drawn_packet = next_.packet();
+    std::vector<std::byte> bytes(drawn_packet.begin(), drawn_packet.end());
     nic::packet p;
     bool const is_read = seal_.read(bytes, p) == nic::reading::good;
     if (next_.one_in(20)) {
-      return give(spine, is_read ? as_an_answer(p) : bytes);
+      return give(spine, is_read ? forge_answer(p) : bytes);
     }
     auto const source =
-        static_cast<std::uint32_t>(next_.one_in(20) || !is_read ? next_.below(senders) : p.head.worker % senders);
-    give(source, is_read && p.head.kind == nic::kind::join && !next_.one_in(20) ? of_rack(p) : bytes);
+        static_cast<std::uint32_t>(next_.one_in(20) || !is_read ? next_.random_below(senders) : p.head.worker % senders);
+    give(source, is_read && p.head.kind == nic::kind::join && !next_.one_in(20) ? make_rack_join(p) : bytes);
   }
 
   [[nodiscard]] nic::counters const& counts() const { return device_.counts(); }
@@ -54,30 +54,30 @@ class thrower {
   static constexpr std::uint32_t spine = 4;
   static constexpr std::uint32_t racks = 2;
 
-  [[nodiscard]] std::vector<std::byte> written(nic::header const& h, std::span<std::byte const> payload) const {
+  [[nodiscard]] std::vector<std::byte> serialize(nic::header const& h, std::span<std::byte const> payload) const {
     std::vector<std::byte> bytes(nic::max_packet);
     bytes.resize(seal_.write(h, payload, bytes.data()));
     return bytes;
   }
   /// A join of a member of the rack.
-  [[nodiscard]] std::vector<std::byte> of_rack(nic::packet const& p) {
+  [[nodiscard]] std::vector<std::byte> make_rack_join(nic::packet const& p) {
     nic::header h = p.head;
     std::vector<std::byte> payload(nic::terms::bytes + nic::rack_position::bytes);
-    bool const any = next_.one_in(20);
+    bool const is_arbitrary = next_.one_in(20);
     nic::write(nic::read_terms(p.payload), payload.data());
-    nic::write(any ? nic::rack_position{static_cast<std::uint8_t>(next_.below(256)),
-                                        static_cast<std::uint8_t>(next_.below(256))}
+    nic::write(is_arbitrary ? nic::rack_position{static_cast<std::uint8_t>(next_.random_below(256)),
+                                        static_cast<std::uint8_t>(next_.random_below(256))}
                    : nic::rack_position{0, racks},
                payload.data() + nic::terms::bytes);
     h.length = static_cast<std::uint16_t>(payload.size());
     h.flags = nic::flag::of_racks | nic::flag::in_rank_order;
-    return written(h, payload);
+    return serialize(h, payload);
   }
   /// A forged answer of the device above.
-  [[nodiscard]] std::vector<std::byte> as_an_answer(nic::packet const& p) {
+  [[nodiscard]] std::vector<std::byte> forge_answer(nic::packet const& p) {
     nic::header h = p.head;
     std::vector<std::byte> payload(p.payload.begin(), p.payload.end());
-    h.kind = std::array{nic::kind::grant, nic::kind::result, nic::kind::missing, nic::kind::refuse}[next_.below(4)];
+    h.kind = std::array{nic::kind::grant, nic::kind::result, nic::kind::missing, nic::kind::refuse}[next_.random_below(4)];
     h.flags &= nic::flag::phase | nic::flag::in_rank_order | nic::flag::no_data | nic::flag::of_racks;
     if (h.kind != nic::kind::result) {
       payload.resize(h.kind == nic::kind::grant     ? nic::terms::bytes
@@ -85,54 +85,54 @@ class thrower {
                                                     : 1);
     }
     if (h.kind == nic::kind::refuse) {
-      payload[0] = static_cast<std::byte>(next_.below(8));
+      payload[0] = static_cast<std::byte>(next_.random_below(8));
       h.operation = next_.one_in(4) ? tutti::network_operation::none : h.operation;
     }
-    h.slot = next_.one_in(8) ? static_cast<std::uint16_t>(next_.one_in(2) ? UINT16_MAX : next_.below(9)) : h.slot;
+    h.slot = next_.one_in(8) ? static_cast<std::uint16_t>(next_.one_in(2) ? UINT16_MAX : next_.random_below(9)) : h.slot;
     h.length = static_cast<std::uint16_t>(payload.size());
-    return written(h, payload);
+    return serialize(h, payload);
   }
 
   void give(std::uint32_t source, std::span<std::byte const> bytes) {
     nic::packet p;
     bool const is_read = seal_.read(bytes, p) == nic::reading::good;
     auto const unknown = counts().refusals_for(nic::refusal::unknown);
-    unsigned to_members = 0;
+    unsigned member_answers = 0;
     device_.take(source, bytes, next_.one_in(100), now_,
                  [&](std::uint32_t destination, nic::header const& h, std::span<std::byte const> payload) {
                    check_answer(h, payload);
                    check(is_read, "is malformed, and was answered");
                    check(destination <= spine, "was answered to an address that no sender has");
                    if (destination == spine) {
-                     return say_above(h, payload);
+                     return send_up(h, payload);
                    }
-                   ++to_members;
-                   bool const to_all = h.kind == nic::kind::result && !h.has(nic::flag::weights);
-                   check(destination == source || source == spine || to_all, "was answered to another address");
+                   ++member_answers;
+                   bool const goes_to_all = h.kind == nic::kind::result && !h.has(nic::flag::weights);
+                   check(destination == source || source == spine || goes_to_all, "was answered to another address");
                    check(counts().refusals_for(nic::refusal::unknown) == unknown || payload.size() <= p.payload.size(),
                          "of an unknown sender got an answer that is longer");
                  });
     check(counts().packets == counts().accounted_packets(), "is counted in none or in several ways");
-    check(to_members <= draw::workers || source == spine, "was answered more than once to a member");
+    check(member_answers <= draw::workers || source == spine, "was answered more than once to a member");
   }
   /// Delivers a packet to the device above, mostly, and a copy from the other rack.
-  void say_above(nic::header h, std::span<std::byte const> payload) {
+  void send_up(nic::header h, std::span<std::byte const> payload) {
     for (std::uint8_t const rack : {std::uint8_t{0}, std::uint8_t{1}}) {
       h.worker = rack;
       if (next_.one_in(10)) {
         continue;
       }
-      spine_.take(rack, written(h, payload), false, now_,
-                  [&](std::uint32_t destination, nic::header const& r, std::span<std::byte const> what) {
+      spine_.take(rack, serialize(h, payload), false, now_,
+                  [&](std::uint32_t destination, nic::header const& r, std::span<std::byte const> answer) {
                     if (destination == 0 && !next_.one_in(10)) {
-                      from_spine_.push_back(written(r, what));
+                      from_spine_.push_back(serialize(r, answer));
                     }
                   });
     }
   }
-  void check(bool is_right, char const* what) const {
+  void check(bool is_right, char const* problem) const {
     if (!is_right) {
-      throw broken("packet " + std::to_string(thrown_) + " at a rack, of seed " + std::to_string(seed_) + " " + what);
+      throw violation("packet " + std::to_string(packet_count_) + " at a rack, of seed " + std::to_string(seed_) + " " + problem);
     }
   }
   void check_answer(nic::header const& h, std::span<std::byte const> payload) {
@@ -151,7 +151,7 @@ class thrower {
   nic::summing_switch<std::uint32_t> spine_;
   std::deque<std::vector<std::byte>> from_spine_;
   tutti::time_point now_{};
-  std::uint64_t thrown_ = 0;
+  std::uint64_t packet_count_ = 0;
 };
 
 }  // namespace
@@ -173,7 +173,7 @@ void throw_at_racks(std::uint64_t packets, std::uint64_t seed) {
                 static_cast<unsigned long long>(t.uplink_counts().ignored_packets));
     if (packets >= 100'000 &&
         (t.uplink_counts().repeats == 0 || t.uplink_counts().results == 0 || t.uplink_counts().ignored_packets == 0)) {
-      throw broken("nothing was sent up again, or came down, or was ignored: packets are drawn too narrowly");
+      throw violation("nothing was sent up again, or came down, or was ignored: packets are drawn too narrowly");
     }
   }
 }

@@ -5,8 +5,8 @@
 #include <stdexcept>
 
 /// Targets of random packets. Each throws `packets` of them, drawn from `seed`, and prints a summary.
-/// @throws broken with the violated rule
-struct broken : std::runtime_error {
+/// @throws violation with the violated rule
+struct violation : std::runtime_error {
   using runtime_error::runtime_error;
 };
 

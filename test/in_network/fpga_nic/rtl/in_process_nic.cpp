@@ -21,32 +21,36 @@ class in_process_nic final : public nic::in_process_device {
     device::enable(registers_, place_of(0));
   }
 
-  void take(std::uint32_t from, std::span<std::byte const> packet, nic::in_process_medium&) override {
-    std::array<std::byte, frame::most> bytes;
-    std::size_t const size = frame::write({.from = place_of(from), .to = place_of(0), .payload = packet}, bytes.data());
+  void take(std::uint32_t source, std::span<std::byte const> packet, nic::in_process_medium&) override {
+    std::array<std::byte, frame::max_size> bytes;
+    std::size_t const size =
+        frame::write({.source = place_of(source), .destination = place_of(0), .payload = packet}, bytes.data());
     model_.give(std::span(bytes).first(size));
   }
   void settle(nic::in_process_medium& net) override {
     model_.settle();
-    for (auto& all = model_.sent(); !all.empty(); all.pop()) {
+    for (auto& frames = model_.output(); !frames.empty(); frames.pop()) {
       frame::datagram d;
-      if (!frame::read(all.front().content(), d) || d.from != place_of(0) || d.to != place_of(d.to.port - base)) {
-        throw std::logic_error("the device has sent a frame of " + std::to_string(all.front().size) +
+      if (!frame::read(frames.front().content(), d) || d.source != place_of(0) ||
+          d.destination != place_of(d.destination.port - base)) {
+        throw std::logic_error("the device has sent a frame of " + std::to_string(frames.front().size) +
                                " bytes that nothing has asked for");
       }
-      net.answer(d.to.port - base, d.payload);
+      net.answer(d.destination.port - base, d.payload);
     }
   }
-  [[nodiscard]] nic::counters counts() override { return device::as_of_switch(device::counted(registers_)); }
+  [[nodiscard]] nic::counters counts() override {
+    return device::to_switch_counters(device::read_counters(registers_));
+  }
 
  private:
   static constexpr std::uint32_t base = 7171;  ///< first port number
 
   /// Maps a port of the in-process network to addresses in frames.
-  static frame::place place_of(std::uint32_t at) noexcept {
-    return {.mac = {2, 0, 0, 0, 1, static_cast<std::uint8_t>(at)},
-            .ip = 0x0a4d0001U + at,
-            .port = static_cast<std::uint16_t>(base + at)};
+  static frame::place place_of(std::uint32_t port) noexcept {
+    return {.mac = {2, 0, 0, 0, 1, static_cast<std::uint8_t>(port)},
+            .ip = 0x0a4d0001U + port,
+            .port = static_cast<std::uint16_t>(base + port)};
   }
 
   nic_model model_;

@@ -7,7 +7,7 @@
 
 /// Validator of an option that is a real number: it must be from `low` to `high`, so it is neither NaN nor infinite.
 /// CLI::Range accepts NaN, which is neither below nor above a bound; it is for integers.
-inline CLI::Validator within(double low, double high) {
+inline CLI::Validator real_range(double low, double high) {
   auto const range = CLI::Range(low, high);
   return CLI::Validator(
       [=](std::string& text) {
