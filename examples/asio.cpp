@@ -27,7 +27,7 @@ int main() {
             co_await sum.async(v, boost::asio::use_awaitable);  // throws tutti::error if it fails
           }
         },
-        [&](std::exception_ptr why) { failure = why; });
+        [&](std::exception_ptr error) { failure = error; });
     io.run();
     if (failure) {
       std::rethrow_exception(failure);

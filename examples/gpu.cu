@@ -27,18 +27,18 @@ int main() {
     tutti::allreduce sum{world, tutti::direct{}, tutti::sum<float>{}};
     tutti::cuda::stream const stream;
     tutti::cuda::array<float> const gradients(1000);
-    std::vector<float> here(gradients.size(), static_cast<float>(world.rank() + 1));
+    std::vector<float> host(gradients.size(), static_cast<float>(world.rank() + 1));
 
-    gradients.copy_from(here, stream);
+    gradients.copy_from(host, stream);
     tutti::barrier{world, tutti::ring{}}();  // CUDA may wait for operations under way where memory is allocated
     sum.enqueue(gradients, stream);
-    gradients.copy_to(here, stream);
+    gradients.copy_to(host, stream);
     tutti::cuda::wait(world, stream);
-    return here[0];
+    return host[0];
   };
   try {
-    for (auto const& of_one : tutti::spawn<tutti::cuda::peers<tutti::loopback>>(2, rank)) {
-      std::printf("the sum is %g\n", of_one.value());  // 3
+    for (auto const& result : tutti::spawn<tutti::cuda::peers<tutti::loopback>>(2, rank)) {
+      std::printf("the sum is %g\n", result.value());  // 3
     }
   } catch (std::exception const& e) {
     std::fprintf(stderr, "error: %s\n", e.what());

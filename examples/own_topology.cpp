@@ -17,42 +17,42 @@ struct pairs_then_star {
   // Required to offer allreduce: the number of blocks of the vector, and step i of rank me
   constexpr std::uint32_t blocks(tutti::op::allreduce, tutti::rank_type) const { return 1; }
   constexpr std::uint32_t steps(tutti::op::allreduce, tutti::rank_type n, tutti::rank_type me) const {
-    tutti::rank_type const others = (n + 1) / 2 - 1;  // pairs beside that of rank 0
-    return n == 1 ? 1 : me % 2 == 1 ? 2 : (me + 1 < n ? 2 : 0) + (me == 0 ? 2 * others : 2);
+    tutti::rank_type const other_pairs = (n + 1) / 2 - 1;  // pairs beside that of rank 0
+    return n == 1 ? 1 : me % 2 == 1 ? 2 : (me + 1 < n ? 2 : 0) + (me == 0 ? 2 * other_pairs : 2);
   }
   constexpr tutti::step at(tutti::op::allreduce, tutti::rank_type n, tutti::rank_type me, std::uint32_t i) const {
     using tutti::action, tutti::memory;
-    constexpr tutti::block_range all{0, 1};
-    bool const paired = me + 1 < n;
-    memory const mine = paired ? memory::work : memory::input;  // operand of an even rank once its pair is summed
+    constexpr tutti::block_range whole{0, 1};
+    bool const has_neighbour = me + 1 < n;
+    memory const operand = has_neighbour ? memory::work : memory::input;  // for an even rank , once its pair is summed
     if (n == 1) {
-      return {.send = {.memory = memory::input, .blocks = all}, .receive = {.memory = memory::output, .blocks = all}};
+      return {.send = {.memory = memory::input, .blocks = whole}, .receive = {.memory = memory::output, .blocks = whole}};
     }
     if (me % 2 == 1) {
-      return i == 0 ? tutti::step{.send = {me - 1, memory::input, all}}
-                    : tutti::step{.receive = {me - 1, memory::output, all}, .sender_memory = memory::output};
+      return i == 0 ? tutti::step{.send = {me - 1, memory::input, whole}}
+                    : tutti::step{.receive = {me - 1, memory::output, whole}, .sender_memory = memory::output};
     }
     bool const ends = me == 0 && n <= 2;
-    if (paired && i-- == 0) {
-      return {.receive = {me + 1, ends ? memory::output : memory::work, all},
+    if (has_neighbour && i-- == 0) {
+      return {.receive = {me + 1, ends ? memory::output : memory::work, whole},
               .action = action::fold_right,
               .local_memory = memory::input,
               .sender_memory = memory::input};
     }
-    tutti::rank_type const others = (n + 1) / 2 - 1;
+    tutti::rank_type const other_pairs = (n + 1) / 2 - 1;
     if (me != 0 && i == 0)
-      return {.send = {0, mine, all}};
+      return {.send = {0, operand, whole}};
     if (me != 0 && i == 1)
-      return {.receive = {0, memory::output, all}, .sender_memory = memory::output};
-    if (me == 0 && i < others) {
-      tutti::rank_type const from = 2 * (i + 1);
-      return {.receive = {from, i + 1 == others ? memory::output : memory::work, all},
+      return {.receive = {0, memory::output, whole}, .sender_memory = memory::output};
+    if (me == 0 && i < other_pairs) {
+      tutti::rank_type const sender = 2 * (i + 1);
+      return {.receive = {sender, i + 1 == other_pairs ? memory::output : memory::work, whole},
               .action = action::fold_right,
-              .sender_memory = from + 1 < n ? memory::work : memory::input};
+              .sender_memory = sender + 1 < n ? memory::work : memory::input};
     }
-    if (me == 0 && i < 2 * others)
-      return {.send = {2 * (i - others + 1), memory::output, all}};
-    return {.send = {me + 1, memory::output, all}};
+    if (me == 0 && i < 2 * other_pairs)
+      return {.send = {2 * (i - other_pairs + 1), memory::output, whole}};
+    return {.send = {me + 1, memory::output, whole}};
   }
 };
 static_assert(tutti::offers<pairs_then_star, tutti::op::allreduce>);

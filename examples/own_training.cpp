@@ -36,9 +36,10 @@ nn::dataset points(std::size_t count, std::uint64_t seed) {
 // This rank's copy of the model, with its part of the data.
 nn::replica replica_of(nn::data_pair const& data, nn::settings const& settings, tutti::rank_type rank,
                        tutti::rank_type size) {
-  constexpr std::array<std::size_t, 2> hidden{32, 32};
-  return nn::replica(nn::model<float>(nn::mlp<float>(2, hidden, 2, nn::hidden_activation::relu), nn::replica::extra_scalars),
-                     data.training, data.test, settings, rank, size);
+  constexpr std::array<std::size_t, 2> hidden_sizes{32, 32};
+  auto const layers = nn::mlp<float>(2, hidden_sizes, 2, nn::hidden_activation::relu);
+  return nn::replica(nn::model<float>(layers, nn::replica::extra_scalars), data.training, data.test, settings, rank,
+                     size);
 }
 
 // One step computes gradients of this rank's part of the batch, sums them over all ranks, and updates each model.
@@ -60,7 +61,8 @@ struct progress {
   void step(nn::step_result const&, nn::replica const&) {}
   void epoch(nn::epoch_result const& result) {
     if (prints) {
-      std::printf("epoch %zu: loss %.3f, %.1f %% right\n", result.epoch + 1, result.test_loss, 100 * result.test_accuracy);
+      std::printf("epoch %zu: loss %.3f, %.1f %% right\n", result.epoch + 1, result.test_loss,
+                  100 * result.test_accuracy);
     }
   }
 
@@ -77,22 +79,22 @@ int main() {
 
   auto const results = tutti::spawn<tutti::loopback>(4, [&](auto& world) {
     nn::synchronous ranks(world, tutti::ring{});
-    auto mine = replica_of(data, settings, world.rank(), world.size());
-    train_by_hand(mine, ranks);
-    auto const own = mine.test();  // on this rank's part of the test set
-    std::array<float, 1> correct{own.correct};
+    auto replica = replica_of(data, settings, world.rank(), world.size());
+    train_by_hand(replica, ranks);
+    auto const metrics = replica.test();  // on this rank's part of the test set
+    std::array<float, 1> correct{metrics.correct};
     ranks.sum(correct);
 
-    auto same = replica_of(data, settings, world.rank(), world.size());
-    progress shown{world.rank() == 0};
-    nn::train(same, ranks, shown);
-    bool const equal = std::ranges::equal(mine.parameters(), same.parameters());
+    auto reference = replica_of(data, settings, world.rank(), world.size());
+    progress observer{world.rank() == 0};
+    nn::train(reference, ranks, observer);
+    bool const equal = std::ranges::equal(replica.parameters(), reference.parameters());
     return equal ? correct[0] / static_cast<float>(data.test.size()) : 0.0F;
   });
 
   bool good = true;
-  for (auto const& one : results) {
-    good = good && one.value() > 0.9F;
+  for (auto const& result : results) {
+    good = good && result.value() > 0.9F;
   }
   std::printf("by hand: %.1f %% right, on all ranks with the weights of nn::train: %s\n",
               100.0 * static_cast<double>(results[0].value()), good ? "yes" : "no");

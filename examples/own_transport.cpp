@@ -21,7 +21,7 @@ struct post_office {  // state shared by all ranks
   std::mutex guard;
   std::vector<std::array<std::deque<std::string>, tutti::lane_count>> queues;
   std::vector<int> bells;
-  tutti::fault wrong;
+  tutti::fault failure;
 };
 
 class letters {
@@ -31,11 +31,11 @@ class letters {
 
   template <tutti::rendezvous Meet>  // rank 0 makes the office, the others learn its address
   explicit letters(Meet& meet) : rank_(meet.rank()), size_(meet.size()) {
-    auto* mine = rank_ == 0 ? new std::shared_ptr<post_office>(std::make_shared<post_office>(size_)) : nullptr;
-    auto const address = meet.exchange(std::to_string(reinterpret_cast<std::uintptr_t>(mine)))[0];
+    auto* office = rank_ == 0 ? new std::shared_ptr<post_office>(std::make_shared<post_office>(size_)) : nullptr;
+    auto const address = meet.exchange(std::to_string(reinterpret_cast<std::uintptr_t>(office)))[0];
     office_ = *reinterpret_cast<std::shared_ptr<post_office>*>(std::stoull(address));
     meet.exchange("ready");
-    delete mine;
+    delete office;
   }
 
   tutti::rank_type rank() const { return rank_; }
@@ -43,23 +43,23 @@ class letters {
   void begin(tutti::flow, tutti::call const&) {}
   void end(tutti::flow) {}
 
-  tutti::send_result send(tutti::rank_type to, tutti::flow s, std::span<std::byte const> bytes, std::size_t) {
+  tutti::send_result send(tutti::rank_type peer, tutti::flow s, std::span<std::byte const> bytes, std::size_t) {
     std::lock_guard const lock(office_->guard);
-    queue(rank_, to, s).emplace_back(reinterpret_cast<char const*>(bytes.data()), bytes.size());
-    ring(to);
+    queue(rank_, peer, s).emplace_back(reinterpret_cast<char const*>(bytes.data()), bytes.size());
+    ring(peer);
     return {true, bytes.size(), 0};  // copied: the caller may overwrite the bytes at once
   }
   bool is_released(tutti::rank_type, tutti::flow, tutti::ticket) { return true; }
 
-  tutti::chunk view(tutti::rank_type from, tutti::flow s, tutti::receive_request) {
+  tutti::chunk view(tutti::rank_type peer, tutti::flow s, tutti::receive_request) {
     std::lock_guard const lock(office_->guard);
-    auto& q = queue(from, rank_, s);
-    if (q.empty() || office_->wrong) return {};
+    auto& q = queue(peer, rank_, s);
+    if (q.empty() || office_->failure) return {};
     return {reinterpret_cast<std::byte const*>(q.front().data()), q.front().size()};
   }
-  void release(tutti::rank_type from, tutti::flow s) {
+  void release(tutti::rank_type peer, tutti::flow s) {
     std::lock_guard const lock(office_->guard);
-    queue(from, rank_, s).pop_front();
+    queue(peer, rank_, s).pop_front();
   }
 
   void poll() {}
@@ -71,23 +71,23 @@ class letters {
   tutti::time_point now() const { return tutti::steady_now(); }
   tutti::fault fault() {
     std::lock_guard const lock(office_->guard);
-    return office_->wrong;
+    return office_->failure;
   }
   void probe() {}
-  void revoke(tutti::fault why) {
+  void revoke(tutti::fault cause) {
     std::lock_guard const lock(office_->guard);
-    office_->wrong = office_->wrong ? office_->wrong : why;
+    office_->failure = office_->failure ? office_->failure : cause;
     for (tutti::rank_type r = 0; r < size_; ++r) ring(r);
   }
   void quiesce() {}
 
  private:
-  std::deque<std::string>& queue(tutti::rank_type from, tutti::rank_type to, tutti::flow s) {
-    return office_->queues[from * size_ + to][s.lane];
+  std::deque<std::string>& queue(tutti::rank_type sender, tutti::rank_type receiver, tutti::flow s) {
+    return office_->queues[sender * size_ + receiver][s.lane];
   }
   void ring(tutti::rank_type peer) {
-    std::uint64_t const one = 1;
-    (void)!::write(office_->bells[peer], &one, sizeof one);
+    std::uint64_t const increment = 1;
+    (void)!::write(office_->bells[peer], &increment, sizeof increment);
   }
 
   tutti::rank_type rank_;

@@ -14,8 +14,8 @@ int main() {
   tutti::loggp const nic{.latency = microseconds(2), .overhead = microseconds(1), .per_byte = tutti::at_gigabits(100)};
   auto const net = tutti::two_switches(n / 2, nic, {.latency = microseconds(1), .per_byte = tutti::at_gigabits(100)});
 
-  auto const measure = [&](auto topology, char const* how, tutti::placement place) {
-    auto const all = tutti::simulate(net, n,
+  auto const measure = [&](auto topology, char const* placement_name, tutti::placement place) {
+    auto const run = tutti::simulate(net, n,
                                      [&](auto& world) {
                                        tutti::allreduce sum{world, topology, tutti::sum<float>{}};
                                        std::vector<float> gradients(1 << 20, 1);
@@ -25,15 +25,15 @@ int main() {
                                        return gradients.back();
                                      },
                                      {.place = std::move(place)});
-    for (auto const& r : all.results) {
+    for (auto const& r : run.results) {
       if (r.value() != n) {
         std::puts("wrong");
         return false;
       }
     }
-    auto const busiest = all.report.busiest();
-    std::printf("%-10s %-9s %7.0f us, busiest: %s\n", topology.name.data(), how,
-                static_cast<double>(all.report.time().count()) * 1e-6, busiest.name.c_str());
+    auto const busiest = run.report.busiest();
+    std::printf("%-10s %-9s %7.0f us, busiest: %s\n", topology.name.data(), placement_name,
+                static_cast<double>(run.report.time().count()) * 1e-6, busiest.name.c_str());
     return true;
   };
   bool good = measure(tutti::ring{}, "in order", tutti::in_order(net, n));

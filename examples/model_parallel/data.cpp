@@ -55,11 +55,11 @@ class whole_model {
 };
 
 /// The dense layers that tensor and pipeline cut, or the convolutions that spatial cuts.
-nn::layer_list<float> layers(job const& work) {
+nn::layer_list<float> make_layers(job const& work) {
   auto const& data = work.data.training;
   if (work.options.model == "dense") {
-    std::vector<std::size_t> const hidden(work.options.depth, work.options.width);
-    return nn::mlp<float>(data.features(), hidden, data.classes, nn::hidden_activation::relu);
+    std::vector<std::size_t> const hidden_sizes(work.options.depth, work.options.width);
+    return nn::mlp<float>(data.features(), hidden_sizes, data.classes, nn::hidden_activation::relu);
   }
   nn::stack<float> s(data.shape);
   for (std::size_t const channels : {std::size_t{32}, std::size_t{64}}) {
@@ -71,8 +71,9 @@ nn::layer_list<float> layers(job const& work) {
 }  // namespace
 
 reports train_data_parallel(job const& work) {
-  auto const of = layers(work);
+  auto const layers = make_layers(work);
   return spawn_counted(work, [&]<class World>(World& world) {
-    return train_part(world, work, [&] { return std::make_unique<whole_model<World>>(world, of, work.options.batch); });
+    return train_part(world, work,
+                      [&] { return std::make_unique<whole_model<World>>(world, layers, work.options.batch); });
   });
 }

@@ -12,7 +12,7 @@
 
 /// Options of the command line.
 struct options {
-  std::string how = "tensor";
+  std::string parallelism = "tensor";
   tutti::rank_type ranks = 4;
   std::size_t memory = 64;  // MiB for each rank; 0: no limit
   std::string data = "builtin";
@@ -36,11 +36,11 @@ struct job {
 /// Results of one rank. A plain value, because ranks are processes.
 struct part_report {
   std::size_t parameters;
-  std::size_t bytes;  // memory that training took
-  double seconds;     // time of all training steps
-  double waited;      // time spent on other ranks within `seconds`; 0 where the model does not count it
+  std::size_t bytes;       // memory that training took
+  double seconds;          // time of all training steps
+  double waiting_seconds;  // time spent on other ranks within `seconds`; 0 where the model does not count it
   double accuracy;
-  double sent;  // bytes sent in a training step
+  double sent_bytes;  // bytes sent in a training step
 };
 
 using reports = std::vector<tutti::outcome<part_report>>;

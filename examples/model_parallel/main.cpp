@@ -31,7 +31,7 @@ options read_options(int argc, char** argv) {
       "  data      each rank has the whole model and a part of the batch, to compare\n"};
   app.option_defaults()->always_capture_default();
   auto const at_least_one = CLI::Range(std::size_t{1}, std::size_t{1'000'000});
-  app.add_option("--how", o.how, "The way to cut the model")
+  app.add_option("--how", o.parallelism, "The way to cut the model")
       ->check(CLI::IsMember({"tensor", "pipeline", "spatial", "data"}));
   app.add_option("--ranks", o.ranks, "Number of processes")->check(CLI::Range(1U, 64U));
   app.add_option("--memory", o.memory, "MiB that each rank may use for its part; 0: no limit");
@@ -76,43 +76,43 @@ tutti::nn::data_pair load(options const& o) {
 }
 
 reports train(job const& work) {
-  if (work.options.how == "pipeline") {
+  if (work.options.parallelism == "pipeline") {
     return train_pipeline(work);
   }
-  if (work.options.how == "data") {
+  if (work.options.parallelism == "data") {
     return train_data_parallel(work);
   }
-  return work.options.how == "tensor" ? train_tensor_parallel(work) : train_spatial(work);
+  return work.options.parallelism == "tensor" ? train_tensor_parallel(work) : train_spatial(work);
 }
 
 /// Prints why ranks failed: the original failures, without ranks that only lost a peer. True if any failed.
 bool report_failures(reports const& ranks) {
-  auto const began = [](auto const& rank) { return !rank.has_value() && rank.failure().kind == tutti::failure::none; };
-  bool const known = std::ranges::any_of(ranks, began);
-  bool failed = false;
+  auto const is_original = [](auto const& rank) { return !rank.has_value() && rank.failure().kind == tutti::failure::none; };
+  bool const has_original = std::ranges::any_of(ranks, is_original);
+  bool has_failure = false;
   for (std::size_t r = 0; r != ranks.size(); ++r) {
     if (!ranks[r].has_value()) {
-      failed = true;
-      if (began(ranks[r]) || !known) {
+      has_failure = true;
+      if (is_original(ranks[r]) || !has_original) {
         std::fprintf(stderr, "model_parallel: rank %zu: %s\n", r, ranks[r].failure().text.c_str());
       }
     }
   }
-  return failed;
+  return has_failure;
 }
 
 void show(options const& o, reports& ranks) {
-  std::printf("\n  parameters      memory  sent a step%s\n", o.how == "pipeline" ? "   waited" : "");
+  std::printf("\n  parameters      memory  sent a step%s\n", o.parallelism == "pipeline" ? "   waited" : "");
   for (std::size_t r = 0; r != ranks.size(); ++r) {
     part_report const part = ranks[r].value();
     std::printf("%12zu %7.1f MiB %8.3f MiB", part.parameters, static_cast<double>(part.bytes) / (1 << 20),
-                part.sent / (1 << 20));
-    if (o.how == "pipeline") {
-      std::printf("  %5.1f %%", 100 * part.waited / part.seconds);
+                part.sent_bytes / (1 << 20));
+    if (o.parallelism == "pipeline") {
+      std::printf("  %5.1f %%", 100 * part.waiting_seconds / part.seconds);
     }
     std::printf("  rank %zu\n", r);
   }
-  if (o.how == "pipeline") {
+  if (o.parallelism == "pipeline") {
     auto const stages = static_cast<double>(o.ranks);
     std::printf("a pipeline of equal stages stands still for %.1f %% of the time\n",
                 100 * (stages - 1) / (static_cast<double>(o.micro_batches) + stages - 1));
@@ -127,10 +127,10 @@ int main(int argc, char** argv) {
   try {
     have_one_blas_thread(argv);
     work.data = load(options);
-    auto const fewest = std::min(work.data.training.size(), work.data.test.size());
-    tutti::expects(options.batch <= fewest && work.data.training.shape.channels == 1,
+    auto const smaller_size = std::min(work.data.training.size(), work.data.test.size());
+    tutti::expects(options.batch <= smaller_size && work.data.training.shape.channels == 1,
                    "--batch must be at most the number of images, which must be grey");
-    std::printf("%s, %u ranks, ", options.how.c_str(), options.ranks);
+    std::printf("%s, %u ranks, ", options.parallelism.c_str(), options.ranks);
     if (options.memory != 0) {
       std::printf("%zu MiB each, ", options.memory);
     }

@@ -25,17 +25,17 @@ inline std::size_t private_bytes() {
 class memory_limit {
  public:
   /// @param bytes 0: no limit
-  explicit memory_limit(std::size_t bytes) : before_(private_bytes()), bytes_(bytes) { impose(); }
+  explicit memory_limit(std::size_t bytes) : baseline_(private_bytes()), bytes_(bytes) { impose(); }
 
-  void impose() const { set(bytes_ == 0 ? RLIM_INFINITY : before_ + bytes_); }
+  void impose() const { set(bytes_ == 0 ? RLIM_INFINITY : baseline_ + bytes_); }
   void lift() const { set(RLIM_INFINITY); }
 
-  [[nodiscard]] bool kept() const { return bytes_ == 0 || used() <= bytes_; }
+  [[nodiscard]] bool is_kept() const { return bytes_ == 0 || usage() <= bytes_; }
 
   /// Bytes added since construction.
-  [[nodiscard]] std::size_t used() const {
-    std::size_t const now = private_bytes();
-    return now < before_ ? 0 : now - before_;
+  [[nodiscard]] std::size_t usage() const {
+    std::size_t const current = private_bytes();
+    return current < baseline_ ? 0 : current - baseline_;
   }
 
  private:
@@ -50,6 +50,6 @@ class memory_limit {
     throw std::system_error(errno, std::generic_category(), "cannot limit this process's memory");
   }
 
-  std::size_t before_;
+  std::size_t baseline_;
   std::size_t bytes_;
 };

@@ -11,9 +11,9 @@ namespace {
 
 template <class Schedule>
 reports train_with(job const& work) {
-  std::vector<std::size_t> const hidden(work.options.depth, work.options.width);
+  std::vector<std::size_t> const hidden_sizes(work.options.depth, work.options.width);
   auto const& data = work.data.training;
-  auto const layers = nn::mlp<float>(data.features(), hidden, data.classes, nn::hidden_activation::relu);
+  auto const layers = nn::mlp<float>(data.features(), hidden_sizes, data.classes, nn::hidden_activation::relu);
   return spawn_counted(work, [&]<class World>(World& world) {
     using model = nn::pipeline<float, World, Schedule>;
     return train_part(world, work, [&] {

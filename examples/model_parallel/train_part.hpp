@@ -69,9 +69,9 @@ class learner {
       scale_.apply(set.image(batch[samples.first + i]).subspan(numbers.first, numbers.count),
                    std::span(images_).subspan(i * numbers.count, numbers.count));
     }
-    auto const scored = model_->scored_samples();
-    for (std::size_t i = 0; i != scored.count; ++i) {
-      labels_[i] = set.labels[batch[scored.first + i]];
+    auto const scored_samples = model_->scored_samples();
+    for (std::size_t i = 0; i != scored_samples.count; ++i) {
+      labels_[i] = set.labels[batch[scored_samples.first + i]];
     }
   }
 
@@ -100,30 +100,30 @@ inline void warm_up() {
 template <class Model, class Make>
 std::unique_ptr<learner<Model>> make_within(memory_limit const& limit, std::size_t mebibytes, Make const& make) {
   auto const too_large = [&] {
-    return std::runtime_error("its part of the model needs " + std::to_string((limit.used() >> 20U) + 1) +
+    return std::runtime_error("its part of the model needs " + std::to_string((limit.usage() >> 20U) + 1) +
                               " MiB or more, but --memory allows " + std::to_string(mebibytes) +
                               " MiB: use more ranks, a smaller model or a smaller batch");
   };
-  std::unique_ptr<learner<Model>> made;
+  std::unique_ptr<learner<Model>> part;
   try {
-    made = std::make_unique<learner<Model>>(make);
+    part = std::make_unique<learner<Model>>(make);
   } catch (std::bad_alloc const&) {
     limit.lift();  // to measure the size
-    made = std::make_unique<learner<Model>>(make);
+    part = std::make_unique<learner<Model>>(make);
     throw too_large();
   }
   limit.lift();  // oneDNN makes its kernels in the first step, and crashes if memory is refused
-  made->warm_up();
-  if (!limit.kept()) {
+  part->warm_up();
+  if (!limit.is_kept()) {
     throw too_large();
   }
   limit.impose();
-  return made;
+  return part;
 }
 
 /// Seconds that the rank has waited for others; 0 if its model does not count them.
 template <class Model>
-double waited(Model const& model) {
+double waiting_seconds(Model const& model) {
   if constexpr (requires { model.waiting_time(); }) {
     return static_cast<double>(model.waiting_time().count()) * 1e-9;
   } else {
@@ -145,33 +145,34 @@ part_report train_part(World& world, job const& work, Make const& make) {
   warm_up();
   tutti::allreduce add_up{world, tutti::ring{}, tutti::sum<double>{}};
   tutti::nn::sampler order(work.data.training.size(), options.batch, options.seed);
-  std::vector<std::uint32_t> tested(work.data.test.size());
-  std::iota(tested.begin(), tested.end(), 0U);
+  std::vector<std::uint32_t> test_indices(work.data.test.size());
+  std::iota(test_indices.begin(), test_indices.end(), 0U);
   std::size_t const batches = work.data.training.size() / options.batch;  // whole batches only
   std::size_t const tests = work.data.test.size() / options.batch;
 
   memory_limit const limit(options.memory << 20U);
-  auto const own = make_within<model_type>(limit, options.memory, make);
-  own->model().initialise(options.seed);
-  part_report report{own->model().parameters().size(), 0, 0, 0, 0, 0};
+  auto const part = make_within<model_type>(limit, options.memory, make);
+  part->model().initialise(options.seed);
+  part_report report{part->model().parameters().size(), 0, 0, 0, 0, 0};
   for (std::size_t epoch = 0; epoch != options.epochs; ++epoch) {
     order.start(epoch);
     std::array<double, 2> sums{};  // loss, test images classified correctly
-    double const waited_before = waited(own->model());
+    double const waiting_before = waiting_seconds(part->model());
     auto const sent_before = world.trace().outgoing().bytes;
     auto const begin = tutti::steady_now();
     for (std::size_t b = 0; b != batches; ++b) {
-      double const done = static_cast<double>(epoch * batches + b) / static_cast<double>(options.epochs * batches);
+      double const progress = static_cast<double>(epoch * batches + b) / static_cast<double>(options.epochs * batches);
       sums[0] +=
-          double{own->step(work.data.training, order.batch(b), options.rate * static_cast<float>(1 - done)).loss};
+          double{part->step(work.data.training, order.batch(b), options.rate * static_cast<float>(1 - progress)).loss};
     }
     double const seconds = static_cast<double>((tutti::steady_now() - begin).count()) * 1e-9;
     report.seconds += seconds;
-    report.sent += static_cast<double>(world.trace().outgoing().bytes - sent_before) /
-                   static_cast<double>(batches * options.epochs);
-    report.waited += waited(own->model()) - waited_before;
+    report.sent_bytes += static_cast<double>(world.trace().outgoing().bytes - sent_before) /
+                         static_cast<double>(batches * options.epochs);
+    report.waiting_seconds += waiting_seconds(part->model()) - waiting_before;
     for (std::size_t b = 0; b != tests; ++b) {
-      sums[1] += double{own->test(work.data.test, std::span(tested).subspan(b * options.batch, options.batch)).correct};
+      sums[1] +=
+          double{part->test(work.data.test, std::span(test_indices).subspan(b * options.batch, options.batch)).correct};
     }
     add_up(sums);
     report.accuracy = sums[1] / static_cast<double>(tests * options.batch);
@@ -182,6 +183,6 @@ part_report train_part(World& world, job const& work, Make const& make) {
       std::fflush(stdout);
     }
   }
-  report.bytes = limit.used();
+  report.bytes = limit.usage();
   return report;
 }

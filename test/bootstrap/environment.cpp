@@ -22,15 +22,15 @@ tutti::environment read(variables const& set, std::string const& host = "node0",
   for (auto const& [name, value] : set) {
     texts.push_back(name + "=" + value);
   }
-  std::vector<char const*> all;
+  std::vector<char const*> pointers;
   for (std::string const& text : texts) {
-    all.push_back(text.c_str());
+    pointers.push_back(text.c_str());
   }
-  all.push_back(nullptr);
-  return tutti::detail::read_environment(all.data(), parent, host);
+  pointers.push_back(nullptr);
+  return tutti::detail::read_environment(pointers.data(), parent, host);
 }
 
-variables with(variables base, variables const& more) {
+variables extend(variables base, variables const& more) {
   for (auto const& [name, value] : more) {
     base[name] = value;
   }
@@ -67,11 +67,11 @@ variables const slurm{{"SLURM_PROCID", "5"},         {"SLURM_NTASKS", "9"},
                       {"SLURM_JOB_ID", "1234"},      {"SLURM_STEP_ID", "0"},
                       {"SLURM_STEP_NUM_NODES", "3"}, {"SLURM_STEP_NODELIST", "node[08-10]"},
                       {"SLURM_JOB_NODELIST", "x1"}};
-variables const own{{"TUTTI_RANK", "1"},
-                    {"TUTTI_SIZE", "3"},
-                    {"TUTTI_MASTER_ADDR", "host9"},
-                    {"TUTTI_MASTER_PORT", "7000"},
-                    {"TUTTI_JOB", "mine"}};
+variables const user{{"TUTTI_RANK", "1"},
+                     {"TUTTI_SIZE", "3"},
+                     {"TUTTI_MASTER_ADDR", "host9"},
+                     {"TUTTI_MASTER_PORT", "7000"},
+                     {"TUTTI_JOB", "mine"}};
 
 }  // namespace
 
@@ -92,13 +92,13 @@ BOOST_AUTO_TEST_CASE(torchrun_is_read) {
   BOOST_TEST(e.local_size == 2U);
   BOOST_TEST(tutti::detail::net::format(e.master) == "n0:29400");
   BOOST_TEST(e.directory.empty());
-  BOOST_TEST(read(with(torch, {{"TORCHELASTIC_USE_AGENT_STORE", "True"}})).master.port == 29401);
-  BOOST_TEST(read(with(torch, {{"TORCHELASTIC_USE_AGENT_STORE", "False"}})).master.port == 29400);
-  BOOST_TEST(tutti::detail::net::format(read(with(torch, {{"TUTTI_MASTER_ADDR", "n9"}})).master) == "n9:29400");
-  BOOST_TEST(tutti::detail::net::format(read(with(torch, {{"MASTER_ADDR", "fe80::1%eth0"}})).master) ==
+  BOOST_TEST(read(extend(torch, {{"TORCHELASTIC_USE_AGENT_STORE", "True"}})).master.port == 29401);
+  BOOST_TEST(read(extend(torch, {{"TORCHELASTIC_USE_AGENT_STORE", "False"}})).master.port == 29400);
+  BOOST_TEST(tutti::detail::net::format(read(extend(torch, {{"TUTTI_MASTER_ADDR", "n9"}})).master) == "n9:29400");
+  BOOST_TEST(tutti::detail::net::format(read(extend(torch, {{"MASTER_ADDR", "fe80::1%eth0"}})).master) ==
              "[fe80::1%eth0]:29400");
-  BOOST_TEST(tutti::detail::net::format(read(with(torch, {{"MASTER_ADDR", "[::1]"}})).master) == "[::1]:29400");
-  BOOST_TEST(read(with(torch, {{"TORCHELASTIC_RUN_ID", "abc"}, {"TORCHELASTIC_RESTART_COUNT", "2"}})).job == "abc.2");
+  BOOST_TEST(tutti::detail::net::format(read(extend(torch, {{"MASTER_ADDR", "[::1]"}})).master) == "[::1]:29400");
+  BOOST_TEST(read(extend(torch, {{"TORCHELASTIC_RUN_ID", "abc"}, {"TORCHELASTIC_RESTART_COUNT", "2"}})).job == "abc.2");
 }
 
 BOOST_AUTO_TEST_CASE(open_mpi_on_one_host_meets_through_files_of_the_job) {
@@ -110,21 +110,21 @@ BOOST_AUTO_TEST_CASE(open_mpi_on_one_host_meets_through_files_of_the_job) {
   BOOST_TEST(e.local_size == 4U);
   BOOST_TEST(e.job == "prterun-n0-77@1 07ff-f77c");
   BOOST_TEST(e.directory == "/tmp");
-  BOOST_TEST(read(with(open_mpi, {{"TMPDIR", "/var/tmp"}})).directory == "/var/tmp");
+  BOOST_TEST(read(extend(open_mpi, {{"TMPDIR", "/var/tmp"}})).directory == "/var/tmp");
   auto older = open_mpi;
   older.erase("PMIX_NAMESPACE");
-  BOOST_TEST(read(with(older, {{"OMPI_MCA_ess_base_jobid", "4711"}})).job == "4711 07ff-f77c");
+  BOOST_TEST(read(extend(older, {{"OMPI_MCA_ess_base_jobid", "4711"}})).job == "4711 07ff-f77c");
 }
 
 BOOST_AUTO_TEST_CASE(open_mpi_on_several_hosts_needs_an_address) {
-  auto const several = with(open_mpi, {{"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}, {"OMPI_COMM_WORLD_LOCAL_RANK", "0"}});
-  check_complaint(several, {"Open MPI", "set TUTTI_MASTER_ADDR"});
-  auto const e = read(with(several, {{"TUTTI_MASTER_ADDR", "10.0.0.5"}}));
+  auto const two_hosts = extend(open_mpi, {{"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}, {"OMPI_COMM_WORLD_LOCAL_RANK", "0"}});
+  check_complaint(two_hosts, {"Open MPI", "set TUTTI_MASTER_ADDR"});
+  auto const e = read(extend(two_hosts, {{"TUTTI_MASTER_ADDR", "10.0.0.5"}}));
   BOOST_TEST(e.launcher == "Open MPI");
   BOOST_TEST(e.master.host == "10.0.0.5");
   BOOST_TEST(e.master.port >= 12000);
   BOOST_TEST(e.master.port < 29000);
-  BOOST_TEST(read(with(several, {{"SLURM_JOB_NODELIST", "x[3-4]"}})).master.host == "x3");
+  BOOST_TEST(read(extend(two_hosts, {{"SLURM_JOB_NODELIST", "x[3-4]"}})).master.host == "x3");
 }
 
 BOOST_AUTO_TEST_CASE(mpich_on_one_host_meets_through_files_of_the_parent) {
@@ -147,10 +147,10 @@ BOOST_AUTO_TEST_CASE(slurm_meets_at_the_first_node_of_the_step) {
   BOOST_TEST(e.local_rank == 1U);
   BOOST_TEST(e.job == "1234.0");
   BOOST_TEST(e.master.host == "node08");
-  BOOST_TEST(e.master.port == read(with(slurm, {{"SLURM_PROCID", "0"}})).master.port);
-  BOOST_TEST(e.master.port != read(with(slurm, {{"SLURM_STEP_ID", "1"}})).master.port);
-  BOOST_TEST(!read(with(slurm, {{"SLURM_STEP_NUM_NODES", "1"}})).directory.empty());
-  check_complaint(with(slurm, {{"SLURM_STEP_NODELIST", "node[8"}}),
+  BOOST_TEST(e.master.port == read(extend(slurm, {{"SLURM_PROCID", "0"}})).master.port);
+  BOOST_TEST(e.master.port != read(extend(slurm, {{"SLURM_STEP_ID", "1"}})).master.port);
+  BOOST_TEST(!read(extend(slurm, {{"SLURM_STEP_NUM_NODES", "1"}})).directory.empty());
+  check_complaint(extend(slurm, {{"SLURM_STEP_NODELIST", "node[8"}}),
                   {"SLURM_STEP_NODELIST=node[8", "TUTTI_MASTER_ADDR"});
   auto older = slurm;
   older.erase("SLURM_STEP_NUM_TASKS");
@@ -169,13 +169,13 @@ BOOST_AUTO_TEST_CASE(a_batch_script_of_several_tasks_gives_advice) {
   BOOST_TEST(e.size == 1U);
   BOOST_TEST(e.advice.find("SLURM_NTASKS=4") != std::string::npos);
   BOOST_TEST(e.advice.find("by srun") != std::string::npos);
-  BOOST_TEST(read(with(batch, {{"SLURM_NTASKS", "1"}})).advice.empty());
-  BOOST_TEST(read(with(batch, own)).advice.empty());
+  BOOST_TEST(read(extend(batch, {{"SLURM_NTASKS", "1"}})).advice.empty());
+  BOOST_TEST(read(extend(batch, user)).advice.empty());
   BOOST_TEST(read(slurm).advice.empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_may_be_the_number_in_the_name_of_its_host) {
-  variables const set = with(own, {{"TUTTI_RANK", "hostname"}, {"TUTTI_SIZE", "20"}});
+  variables const set = extend(user, {{"TUTTI_RANK", "hostname"}, {"TUTTI_SIZE", "20"}});
   BOOST_TEST(read(set, "worker-2").rank == 2U);
   BOOST_TEST(read(set, "worker-17.ranks.default.svc.cluster.local").rank == 17U);
   BOOST_TEST(read(set, "7").rank == 7U);
@@ -197,97 +197,97 @@ BOOST_AUTO_TEST_CASE(a_rank_may_be_the_number_in_the_name_of_its_host) {
 
 BOOST_AUTO_TEST_CASE(what_the_user_sets_wins_over_every_launcher) {
   for (auto const& launcher : {torch, open_mpi, mpich, slurm}) {
-    auto const e = read(with(launcher, own));
+    auto const e = read(extend(launcher, user));
     BOOST_TEST(e.launcher == "TUTTI_*");
     BOOST_TEST(e.rank == 1U);
     BOOST_TEST(e.size == 3U);
     BOOST_TEST(tutti::detail::net::format(e.master) == "host9:7000");
-    auto const address = read(with(launcher, {{"TUTTI_MASTER_ADDR", "host9"}, {"TUTTI_MASTER_PORT", "7000"}}));
+    auto const address = read(extend(launcher, {{"TUTTI_MASTER_ADDR", "host9"}, {"TUTTI_MASTER_PORT", "7000"}}));
     BOOST_TEST(address.launcher != "TUTTI_*");
     BOOST_TEST(tutti::detail::net::format(address.master) == "host9:7000");
     BOOST_TEST(address.directory.empty());
-    auto const file = read(with(launcher, {{"TUTTI_STORE", "file:/scratch/x"}}));
+    auto const file = read(extend(launcher, {{"TUTTI_STORE", "file:/scratch/x"}}));
     BOOST_TEST(file.directory == "/scratch/x");
     BOOST_TEST(file.master.host.empty());
   }
-  auto const e = read(with(own, {{"TUTTI_TIMEOUT", "0.25"},
-                                 {"TUTTI_INTERFACE", "ib0"},
-                                 {"TUTTI_NODE", "rack 3"},
-                                 {"TUTTI_JOB", "j"},
-                                 {"TUTTI_LOCAL_RANK", "0"},
-                                 {"TUTTI_LOCAL_SIZE", "2"}}));
+  auto const e = read(extend(user, {{"TUTTI_TIMEOUT", "0.25"},
+                                    {"TUTTI_INTERFACE", "ib0"},
+                                    {"TUTTI_NODE", "rack 3"},
+                                    {"TUTTI_JOB", "j"},
+                                    {"TUTTI_LOCAL_RANK", "0"},
+                                    {"TUTTI_LOCAL_SIZE", "2"}}));
   BOOST_TEST((e.patience == 250ms));
   BOOST_TEST(e.network_interface == "ib0");
   BOOST_TEST(e.node == "rack 3");
   BOOST_TEST(e.job == "j");
   BOOST_TEST(e.local_rank == 0U);
   BOOST_TEST(e.local_size == 2U);
-  BOOST_TEST((read(with(own, {{"TUTTI_TIMEOUT", "90"}})).patience == 90s));
-  check_complaint(with(open_mpi, {{"TUTTI_STORE", "tcp"}}), {"set TUTTI_MASTER_ADDR"});
+  BOOST_TEST((read(extend(user, {{"TUTTI_TIMEOUT", "90"}})).patience == 90s));
+  check_complaint(extend(open_mpi, {{"TUTTI_STORE", "tcp"}}), {"set TUTTI_MASTER_ADDR"});
 }
 
 BOOST_AUTO_TEST_CASE(torchrun_inside_slurm_wins_over_slurm) {
-  BOOST_TEST(read(with(slurm, torch)).launcher == "torchrun");
+  BOOST_TEST(read(extend(slurm, torch)).launcher == "torchrun");
   variables const hydra{{"MPI_LOCALNRANKS", "1"}, {"MPI_LOCALRANKID", "0"}, {"TUTTI_JOB", "j"}};
-  BOOST_TEST(read(with(with(slurm, mpich), hydra)).master.host == "node08");
+  BOOST_TEST(read(extend(extend(slurm, mpich), hydra)).master.host == "node08");
 }
 
 BOOST_AUTO_TEST_CASE(hosts_give_size_role_and_rendezvous) {
   variables const hosts{{"TUTTI_HOSTS", "ps:0=a:7000,worker:0=b:7001,worker:1=c:7002"}, {"TUTTI_JOB", "j"}};
-  auto const e = read(with(hosts, {{"TUTTI_RANK", "2"}}));
+  auto const e = read(extend(hosts, {{"TUTTI_RANK", "2"}}));
   BOOST_TEST(e.size == 3U);
   BOOST_TEST(e.rank == 2U);
   BOOST_TEST(e.role == "worker:1");
   BOOST_TEST(tutti::detail::net::format(e.master) == "a:7000");
-  BOOST_TEST(read(with(with(torch, hosts), {{"TUTTI_RANK", "0"}})).role == "ps:0");
-  check_complaint(with(hosts, {{"TUTTI_RANK", "3"}}), {"TUTTI_RANK=3", "the 3 that TUTTI_HOSTS names"});
-  check_complaint(with(hosts, {{"TUTTI_RANK", "0"}, {"TUTTI_SIZE", "4"}}), {"TUTTI_SIZE=4", "names 3"});
+  BOOST_TEST(read(extend(extend(torch, hosts), {{"TUTTI_RANK", "0"}})).role == "ps:0");
+  check_complaint(extend(hosts, {{"TUTTI_RANK", "3"}}), {"TUTTI_RANK=3", "the 3 that TUTTI_HOSTS names"});
+  check_complaint(extend(hosts, {{"TUTTI_RANK", "0"}, {"TUTTI_SIZE", "4"}}), {"TUTTI_SIZE=4", "names 3"});
   check_complaint({{"TUTTI_HOSTS", "file:/no/such/list"}}, {"/no/such/list", "No such file"});
-  auto const alone = read({{"TUTTI_HOSTS", "worker:4=127.0.0.1:7000,192.0.2.9:7000"}, {"TUTTI_JOB", "j"}});
-  BOOST_TEST(alone.rank == 0U);
-  BOOST_TEST(alone.role == "worker:4");
+  auto const local = read({{"TUTTI_HOSTS", "worker:4=127.0.0.1:7000,192.0.2.9:7000"}, {"TUTTI_JOB", "j"}});
+  BOOST_TEST(local.rank == 0U);
+  BOOST_TEST(local.role == "worker:4");
 }
 
 /// Jobs that may meet at the same place have different names; without one, the error asks for it.
 BOOST_AUTO_TEST_CASE(ranks_of_two_jobs_are_told_apart_or_asked_for_a_name) {
   struct difference {
-    char const* between;
-    variables one;
-    variables other;
+    char const* kind;
+    variables first;
+    variables second;
   };
-  auto const without = [](variables base, char const* name) {
+  auto const erase = [](variables base, char const* name) {
     base.erase(name);
     return base;
   };
-  difference const several[] = {
-      {"keys of mpirun", open_mpi, with(open_mpi, {{"OMPI_MCA_orte_precondition_transports", "aaaa-bbbb"}})},
-      {"restarts of torchrun", with(torch, {{"TORCHELASTIC_RESTART_COUNT", "0"}}),
-       with(torch, {{"TORCHELASTIC_RESTART_COUNT", "1"}})},
-      {"runs of torchrun", torch, with(torch, {{"TORCHELASTIC_RUN_ID", "b"}})},
-      {"clusters", with(slurm, {{"SLURM_CLUSTER_NAME", "a"}}), with(slurm, {{"SLURM_CLUSTER_NAME", "b"}})},
-      {"jobs of Slurm", slurm, with(slurm, {{"SLURM_JOB_ID", "1235"}})},
-      {"steps", slurm, with(slurm, {{"SLURM_STEP_ID", "1"}})},
-      {"attempts of Slurm", slurm, with(slurm, {{"SLURM_RESTART_COUNT", "1"}})},
-      {"names by hand", own, with(own, {{"TUTTI_JOB", "other"}})}};
-  for (difference const& d : several) {
-    BOOST_TEST(read(d.one).job != read(d.other).job, d.between);
+  difference const differences[] = {
+      {"keys of mpirun", open_mpi, extend(open_mpi, {{"OMPI_MCA_orte_precondition_transports", "aaaa-bbbb"}})},
+      {"restarts of torchrun", extend(torch, {{"TORCHELASTIC_RESTART_COUNT", "0"}}),
+       extend(torch, {{"TORCHELASTIC_RESTART_COUNT", "1"}})},
+      {"runs of torchrun", torch, extend(torch, {{"TORCHELASTIC_RUN_ID", "b"}})},
+      {"clusters", extend(slurm, {{"SLURM_CLUSTER_NAME", "a"}}), extend(slurm, {{"SLURM_CLUSTER_NAME", "b"}})},
+      {"jobs of Slurm", slurm, extend(slurm, {{"SLURM_JOB_ID", "1235"}})},
+      {"steps", slurm, extend(slurm, {{"SLURM_STEP_ID", "1"}})},
+      {"attempts of Slurm", slurm, extend(slurm, {{"SLURM_RESTART_COUNT", "1"}})},
+      {"names by hand", user, extend(user, {{"TUTTI_JOB", "other"}})}};
+  for (difference const& d : differences) {
+    BOOST_TEST(read(d.first).job != read(d.second).job, d.kind);
   }
   BOOST_TEST(read(mpich, "node0", 4242).job != read(mpich, "node0", 4243).job);
-  auto const by_hand = without(own, "TUTTI_JOB");
-  auto const by_rank_alone = without(torch, "TORCHELASTIC_RUN_ID");
-  auto const called_none = with(torch, {{"TORCHELASTIC_RUN_ID", "none"}});
+  auto const by_hand = erase(user, "TUTTI_JOB");
+  auto const by_rank_alone = erase(torch, "TORCHELASTIC_RUN_ID");
+  auto const called_none = extend(torch, {{"TORCHELASTIC_RUN_ID", "none"}});
   auto const mpi_over_hosts =
-      with(without(open_mpi, "OMPI_MCA_orte_precondition_transports"),
-           {{"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}, {"OMPI_COMM_WORLD_LOCAL_RANK", "0"}, {"TUTTI_MASTER_ADDR", "n0"}});
+      extend(erase(open_mpi, "OMPI_MCA_orte_precondition_transports"),
+             {{"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}, {"OMPI_COMM_WORLD_LOCAL_RANK", "0"}, {"TUTTI_MASTER_ADDR", "n0"}});
   variables const over_hosts =
-      with(mpich, {{"MPI_LOCALNRANKS", "1"}, {"MPI_LOCALRANKID", "0"}, {"TUTTI_MASTER_ADDR", "n0"}});
+      extend(mpich, {{"MPI_LOCALNRANKS", "1"}, {"MPI_LOCALRANKID", "0"}, {"TUTTI_MASTER_ADDR", "n0"}});
   variables const at_place{{"TUTTI_STORE", "file:/scratch/x"}};
   for (auto const& set :
-       {by_hand, with(by_hand, at_place), by_rank_alone, called_none, over_hosts, with(over_hosts, at_place),
-        mpi_over_hosts, without(open_mpi, "PMIX_NAMESPACE"), with(with(slurm, over_hosts), {{"SLURM_STEP_ID", "3"}}),
+       {by_hand, extend(by_hand, at_place), by_rank_alone, called_none, over_hosts, extend(over_hosts, at_place),
+        mpi_over_hosts, erase(open_mpi, "PMIX_NAMESPACE"), extend(extend(slurm, over_hosts), {{"SLURM_STEP_ID", "3"}}),
         variables{{"TUTTI_HOSTS", "127.0.0.1:7000,192.0.2.9:7000"}}}) {
     check_complaint(set, {"nothing tells the ranks of this job from those of another", "set TUTTI_JOB"});
-    BOOST_TEST(complaint(with(set, {{"TUTTI_JOB", "j"}})) == "");
+    BOOST_TEST(complaint(extend(set, {{"TUTTI_JOB", "j"}})) == "");
   }
   // A process whose parent has ended is adopted by process 1, and so may be processes of several jobs.
   for (long const parent : {0L, 1L}) {
@@ -297,42 +297,42 @@ BOOST_AUTO_TEST_CASE(ranks_of_two_jobs_are_told_apart_or_asked_for_a_name) {
   }
   // Without a key, mpirun of Open MPI names a job after its own process: unique on this system, in this process
   // namespace.
-  auto const unkeyed = without(open_mpi, "OMPI_MCA_orte_precondition_transports");
-  BOOST_TEST(read(unkeyed).job.starts_with("prterun-n0-77@1 "));
-  BOOST_TEST(read(unkeyed).job.substr(16) == read(mpich).job.substr(12));
+  auto const open_mpi_without_key = erase(open_mpi, "OMPI_MCA_orte_precondition_transports");
+  BOOST_TEST(read(open_mpi_without_key).job.starts_with("prterun-n0-77@1 "));
+  BOOST_TEST(read(open_mpi_without_key).job.substr(16) == read(mpich).job.substr(12));
   // torchrun names every job without --rdzv-id "none": the ranks of one host are children of one process.
-  auto const on_one_host = with(called_none, {{"LOCAL_WORLD_SIZE", "8"}, {"LOCAL_RANK", "3"}});
+  auto const on_one_host = extend(called_none, {{"LOCAL_WORLD_SIZE", "8"}, {"LOCAL_RANK", "3"}});
   BOOST_TEST(read(on_one_host, "node0", 4242).job == read(mpich, "node0", 4242).job);
   BOOST_TEST(read(on_one_host, "node0", 4242).job != read(on_one_host, "node0", 4243).job);
   BOOST_TEST(read({{"TUTTI_RANK", "0"}, {"TUTTI_SIZE", "1"}}).job == "");  // a world of one meets no other rank
 }
 
 BOOST_AUTO_TEST_CASE(contradictions_are_named_with_their_values) {
-  check_complaint(with(own, {{"TUTTI_RANK", "3"}}), {"TUTTI_RANK=3", "TUTTI_SIZE=3"});
-  check_complaint(with(own, {{"TUTTI_RANK", "-1"}}), {"TUTTI_RANK=-1", "must be a number"});
-  check_complaint(with(own, {{"TUTTI_SIZE", "4x"}}), {"TUTTI_SIZE=4x", "must be a number"});
-  check_complaint(with(own, {{"TUTTI_SIZE", "99999999999"}}), {"TUTTI_SIZE=99999999999"});
+  check_complaint(extend(user, {{"TUTTI_RANK", "3"}}), {"TUTTI_RANK=3", "TUTTI_SIZE=3"});
+  check_complaint(extend(user, {{"TUTTI_RANK", "-1"}}), {"TUTTI_RANK=-1", "must be a number"});
+  check_complaint(extend(user, {{"TUTTI_SIZE", "4x"}}), {"TUTTI_SIZE=4x", "must be a number"});
+  check_complaint(extend(user, {{"TUTTI_SIZE", "99999999999"}}), {"TUTTI_SIZE=99999999999"});
   check_complaint({{"TUTTI_RANK", "0"}, {"TUTTI_SIZE", "0"}}, {"TUTTI_SIZE=0"});
   check_complaint({{"TUTTI_RANK", "1"}}, {"TUTTI_RANK=1 is set, but TUTTI_SIZE is not"});
   check_complaint({{"TUTTI_SIZE", "2"}}, {"TUTTI_SIZE=2 is set, but TUTTI_RANK is not"});
   check_complaint({{"WORLD_SIZE", "2"}}, {"WORLD_SIZE=2 is set, but RANK is not"});
   check_complaint({{"PMI_SIZE", "2"}}, {"PMI_SIZE=2 is set, but PMI_RANK is not"});
-  check_complaint(with(torch, {{"RANK", "8"}}), {"RANK=8", "WORLD_SIZE=8"});
-  check_complaint(with(torch, {{"LOCAL_RANK", "2"}}), {"LOCAL_RANK=2", "2"});
-  check_complaint(with(torch, {{"LOCAL_WORLD_SIZE", "9"}}), {"LOCAL_WORLD_SIZE=9", "8"});
-  check_complaint(with(torch, {{"MASTER_PORT", "port"}}), {"MASTER_PORT=port"});
-  check_complaint(with(own, {{"TUTTI_MASTER_PORT", "65536"}}), {"TUTTI_MASTER_PORT=65536"});
-  check_complaint(with(own, {{"TUTTI_MASTER_PORT", "0"}}), {"TUTTI_MASTER_PORT=0"});
-  check_complaint(with(own, {{"TUTTI_MASTER_ADDR", "n9:7000"}}), {"TUTTI_MASTER_ADDR=n9:7000", "TUTTI_MASTER_PORT"});
-  check_complaint(with(torch, {{"MASTER_ADDR", "[::1]:7000"}}), {"MASTER_ADDR=[::1]:7000"});
-  check_complaint(with(own, {{"TUTTI_STORE", "redis"}}), {"TUTTI_STORE=redis"});
-  check_complaint(with(own, {{"TUTTI_STORE", "file:"}}), {"TUTTI_STORE=file:"});
+  check_complaint(extend(torch, {{"RANK", "8"}}), {"RANK=8", "WORLD_SIZE=8"});
+  check_complaint(extend(torch, {{"LOCAL_RANK", "2"}}), {"LOCAL_RANK=2", "2"});
+  check_complaint(extend(torch, {{"LOCAL_WORLD_SIZE", "9"}}), {"LOCAL_WORLD_SIZE=9", "8"});
+  check_complaint(extend(torch, {{"MASTER_PORT", "port"}}), {"MASTER_PORT=port"});
+  check_complaint(extend(user, {{"TUTTI_MASTER_PORT", "65536"}}), {"TUTTI_MASTER_PORT=65536"});
+  check_complaint(extend(user, {{"TUTTI_MASTER_PORT", "0"}}), {"TUTTI_MASTER_PORT=0"});
+  check_complaint(extend(user, {{"TUTTI_MASTER_ADDR", "n9:7000"}}), {"TUTTI_MASTER_ADDR=n9:7000", "TUTTI_MASTER_PORT"});
+  check_complaint(extend(torch, {{"MASTER_ADDR", "[::1]:7000"}}), {"MASTER_ADDR=[::1]:7000"});
+  check_complaint(extend(user, {{"TUTTI_STORE", "redis"}}), {"TUTTI_STORE=redis"});
+  check_complaint(extend(user, {{"TUTTI_STORE", "file:"}}), {"TUTTI_STORE=file:"});
   for (char const* time : {"0", "-1", "1e3", "soon", "1.5.2", "99999999", ".", "0.0001"}) {
-    check_complaint(with(own, {{"TUTTI_TIMEOUT", time}}), {std::string("TUTTI_TIMEOUT=") + time});
+    check_complaint(extend(user, {{"TUTTI_TIMEOUT", time}}), {std::string("TUTTI_TIMEOUT=") + time});
   }
   check_complaint({{"TUTTI_RANK", "0"}, {"TUTTI_SIZE", "2"}}, {"set TUTTI_MASTER_ADDR"});
   // An incomplete set of one launcher's variables does not hide a complete set of another's.
-  BOOST_TEST(read(with(open_mpi, {{"WORLD_SIZE", "2"}})).launcher == "Open MPI");
+  BOOST_TEST(read(extend(open_mpi, {{"WORLD_SIZE", "2"}})).launcher == "Open MPI");
   // An empty variable counts as unset.
   BOOST_TEST(read({{"TUTTI_RANK", ""}, {"RANK", ""}}).size == 1U);
 }

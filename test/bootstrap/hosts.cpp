@@ -57,16 +57,16 @@ BOOST_AUTO_TEST_CASE(a_wrong_entry_is_named_by_line_and_number) {
 }
 
 BOOST_AUTO_TEST_CASE(the_own_rank_is_found_by_address) {
-  std::vector<net::network_interface> const own{{"a", net::resolve("192.0.2.7", 0).at(0)},
-                                                {"b", net::resolve("2001:db8::7", 0).at(0)}};
-  BOOST_TEST(host_list("192.0.2.6:1,192.0.2.7:1").find_self(own) == 1U);
-  BOOST_TEST(host_list("[2001:db8:0::7]:1,192.0.2.6:1").find_self(own) == 0U);
+  std::vector<net::network_interface> const interfaces{{"a", net::resolve("192.0.2.7", 0).at(0)},
+                                                       {"b", net::resolve("2001:db8::7", 0).at(0)}};
+  BOOST_TEST(host_list("192.0.2.6:1,192.0.2.7:1").find_self(interfaces) == 1U);
+  BOOST_TEST(host_list("[2001:db8:0::7]:1,192.0.2.6:1").find_self(interfaces) == 0U);
   auto const says = [](std::string const& word) {
     return [word](tutti::error const& e) { return has(e.what(), word) && has(e.what(), "set TUTTI_RANK"); };
   };
-  BOOST_CHECK_EXCEPTION((void)host_list("192.0.2.6:1").find_self(own), tutti::error,
+  BOOST_CHECK_EXCEPTION((void)host_list("192.0.2.6:1").find_self(interfaces), tutti::error,
                         says("does not name this host (192.0.2.7, 2001:db8::7)"));
-  BOOST_CHECK_EXCEPTION((void)host_list("192.0.2.7:1,192.0.2.6:1,192.0.2.7:2").find_self(own), tutti::error,
+  BOOST_CHECK_EXCEPTION((void)host_list("192.0.2.7:1,192.0.2.6:1,192.0.2.7:2").find_self(interfaces), tutti::error,
                         says("more than once (entry 1, entry 3)"));
 }
 

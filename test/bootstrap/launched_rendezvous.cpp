@@ -17,19 +17,19 @@ namespace {
 
 /// The result of each of n processes that meet twice as `base` says: all texts, and the address of the rank's host.
 std::vector<tutti::outcome<std::string>> meet(rank_type n, environment const& base) {
-  return tutti::detail::run_processes(n, [&](tutti::detail::process_rendezvous& at) {
+  return tutti::detail::run_processes(n, [&](tutti::detail::process_rendezvous& seat) {
     environment e = base;
-    e.rank = at.rank();
+    e.rank = seat.rank();
     e.size = n;
     e.patience = std::chrono::seconds(20);
     launched_rendezvous r(e);
-    std::string heard;
+    std::string result;
     for (int round = 0; round < 2; ++round) {
       for (auto const& text : r.exchange(std::to_string(r.rank()) + " of " + std::to_string(r.size()))) {
-        heard += text + ", ";
+        result += text + ", ";
       }
     }
-    return heard + r.local_host();
+    return result + r.local_host();
   });
 }
 
@@ -75,8 +75,8 @@ BOOST_AUTO_TEST_CASE(a_named_interface_is_used) {
   }
   for (char const* const none : {"nope0", "192.0.2.1"}) {  // reserved for documentation
     e.network_interface = none;
-    BOOST_CHECK_EXCEPTION((void)launched_rendezvous(e).local_host(), tutti::error, [&](tutti::error const& why) {
-      std::string_view const text = why.what();
+    BOOST_CHECK_EXCEPTION((void)launched_rendezvous(e).local_host(), tutti::error, [&](tutti::error const& error) {
+      std::string_view const text = error.what();
       return text.find("'" + e.network_interface + "'") != text.npos && text.find("lo 127.0.0.1") != text.npos;
     });
   }

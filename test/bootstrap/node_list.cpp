@@ -10,8 +10,8 @@
 
 namespace {
 
-std::optional<std::string> first(std::string_view text, std::size_t most = 1000) {
-  return tutti::detail::first_node(text, most);
+std::optional<std::string> first(std::string_view text, std::size_t limit = 1000) {
+  return tutti::detail::first_node(text, limit);
 }
 
 BOOST_AUTO_TEST_CASE(a_name_without_brackets_is_itself) {

@@ -41,30 +41,30 @@ std::string any_text(std::uint64_t seed) {
 /// `value()` throws an error equal, field by field, to the error that the rank threw.
 template <class Outcome>
 void check_rethrown(Outcome const& end, std::uint64_t seed) {
-  error_facts const told = any_facts(seed);
+  error_facts const facts = any_facts(seed);
   try {
     end.value();
     BOOST_ERROR("no error was thrown");
   } catch (error const& e) {
-    BOOST_TEST((e.kind() == told.kind));
-    BOOST_TEST(e.communicator() == told.communicator);
-    BOOST_TEST(e.operation() == told.operation);
-    BOOST_TEST(e.sequence() == told.sequence);
-    BOOST_TEST(e.step() == told.step);
-    BOOST_TEST(e.self() == told.self);
-    BOOST_TEST((e.at_fault() == told.at_fault));
-    BOOST_TEST((e.facts() == told));
+    BOOST_TEST((e.kind() == facts.kind));
+    BOOST_TEST(e.communicator() == facts.communicator);
+    BOOST_TEST(e.operation() == facts.operation);
+    BOOST_TEST(e.sequence() == facts.sequence);
+    BOOST_TEST(e.step() == facts.step);
+    BOOST_TEST(e.self() == facts.self);
+    BOOST_TEST((e.at_fault() == facts.at_fault));
+    BOOST_TEST((e.facts() == facts));
     BOOST_TEST(e.what() == any_text(seed).c_str());
   }
 }
 
 BOOST_AUTO_TEST_CASE(what_is_written_is_read_again) {
   for (std::uint64_t seed = 0; seed != 200; ++seed) {
-    rank_failure const given(error(any_facts(seed), any_text(seed)));
+    rank_failure const original(error(any_facts(seed), any_text(seed)));
     rank_failure read;
-    BOOST_TEST(decode(encode(given), read));
-    BOOST_TEST((static_cast<error_facts const&>(read) == static_cast<error_facts const&>(given)));
-    BOOST_TEST(read.text == given.text);
+    BOOST_TEST(decode(encode(original), read));
+    BOOST_TEST((static_cast<error_facts const&>(read) == static_cast<error_facts const&>(original)));
+    BOOST_TEST(read.text == original.text);
   }
 }
 
@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(bytes_that_were_cut_are_no_failure) {
 
 BOOST_AUTO_TEST_CASE(an_error_of_a_thread_is_thrown_again_with_all_its_facts) {
   auto const ends =
-      tutti::detail::run_threads(8, [](auto& at) { throw error(any_facts(at.rank()), any_text(at.rank())); });
+      tutti::detail::run_threads(8, [](auto& seat) { throw error(any_facts(seat.rank()), any_text(seat.rank())); });
   for (rank_type r = 0; r != ends.size(); ++r) {
     check_rethrown(ends[r], r);
   }
@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(an_error_of_a_thread_is_thrown_again_with_all_its_facts) {
 
 BOOST_AUTO_TEST_CASE(an_error_of_a_process_is_thrown_again_with_all_its_facts) {
   auto const ends =
-      tutti::detail::run_processes(8, [](auto& at) { throw error(any_facts(at.rank()), any_text(at.rank())); });
+      tutti::detail::run_processes(8, [](auto& seat) { throw error(any_facts(seat.rank()), any_text(seat.rank())); });
   for (rank_type r = 0; r != ends.size(); ++r) {
     check_rethrown(ends[r], r);
   }
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(an_error_of_a_process_is_thrown_again_with_all_its_facts) {
 
 /// A user's exception.
 struct overdrawn : std::range_error {
-  explicit overdrawn(int by) : std::range_error("overdrawn"), amount(by) {}
+  explicit overdrawn(int deficit) : std::range_error("overdrawn"), amount(deficit) {}
   int amount;
 };
 
@@ -113,7 +113,7 @@ void throw_by_rank(rank_type r) {
 }
 
 BOOST_AUTO_TEST_CASE(any_exception_of_a_thread_is_thrown_again_as_it_was) {
-  auto const ends = tutti::detail::run_threads(4, [](auto& at) { throw_by_rank(at.rank()); });
+  auto const ends = tutti::detail::run_threads(4, [](auto& seat) { throw_by_rank(seat.rank()); });
   for (int time = 0; time != 2; ++time) {  // a value may be read twice
     BOOST_CHECK_EXCEPTION(ends[0].value(), overdrawn, [](overdrawn const& e) { return e.amount == 12; });
     BOOST_CHECK_EXCEPTION(ends[1].value(), int, [](int e) { return e == 7; });
@@ -124,11 +124,11 @@ BOOST_AUTO_TEST_CASE(any_exception_of_a_thread_is_thrown_again_as_it_was) {
 }
 
 BOOST_AUTO_TEST_CASE(of_other_exceptions_of_a_process_the_text_is_thrown_again) {
-  auto const ends = tutti::detail::run_processes(3, [](auto& at) { throw_by_rank(at.rank()); });
-  for (std::string const wanted : {"overdrawn", "an exception that is not a std::exception", "a mistake"}) {
-    auto const& end = ends[wanted == "overdrawn" ? 0 : wanted == "a mistake" ? 2 : 1];
+  auto const ends = tutti::detail::run_processes(3, [](auto& seat) { throw_by_rank(seat.rank()); });
+  for (std::string const text : {"overdrawn", "an exception that is not a std::exception", "a mistake"}) {
+    auto const& end = ends[text == "overdrawn" ? 0 : text == "a mistake" ? 2 : 1];
     BOOST_CHECK_EXCEPTION(end.value(), std::runtime_error, [&](std::runtime_error const& e) {
-      return std::string_view(e.what()).find(wanted) != std::string_view::npos;
+      return std::string_view(e.what()).find(text) != std::string_view::npos;
     });
     BOOST_TEST(!end.failure().exception);
   }

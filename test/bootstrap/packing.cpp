@@ -22,12 +22,12 @@ std::string some_bytes() {
 
 BOOST_AUTO_TEST_CASE(what_was_packed_is_unpacked) {
   std::string const bytes = some_bytes();
-  tutti::unpacker in(bytes);
-  BOOST_TEST(in.number() == UINT64_MAX);
-  BOOST_TEST(in.text().empty());
-  BOOST_TEST(in.text() == std::string_view("a\0b", 3));
-  BOOST_TEST(in.texts() == (texts{"one", "", "three"}), boost::test_tools::per_element());
-  BOOST_TEST(in.is_complete());
+  tutti::unpacker reader(bytes);
+  BOOST_TEST(reader.number() == UINT64_MAX);
+  BOOST_TEST(reader.text().empty());
+  BOOST_TEST(reader.text() == std::string_view("a\0b", 3));
+  BOOST_TEST(reader.texts() == (texts{"one", "", "three"}), boost::test_tools::per_element());
+  BOOST_TEST(reader.is_complete());
 }
 
 BOOST_AUTO_TEST_CASE(the_bytes_are_the_same_on_every_host) {
@@ -37,23 +37,23 @@ BOOST_AUTO_TEST_CASE(the_bytes_are_the_same_on_every_host) {
 BOOST_AUTO_TEST_CASE(whatever_is_missing_is_noticed) {
   std::string const whole = some_bytes();
   for (std::size_t length = 0; length < whole.size(); ++length) {
-    tutti::unpacker in(std::string_view(whole).substr(0, length));
-    in.number();
-    in.text();
-    in.text();
-    in.texts();
-    BOOST_TEST(!in.good(), length << " bytes of " << whole.size() << " were enough");
-    BOOST_TEST(!in.is_complete());
-    BOOST_TEST(in.number() == 0U);  // remains exhausted
-    BOOST_TEST(in.text().empty());
+    tutti::unpacker reader(std::string_view(whole).substr(0, length));
+    reader.number();
+    reader.text();
+    reader.text();
+    reader.texts();
+    BOOST_TEST(!reader.good(), length << " bytes of " << whole.size() << " were enough");
+    BOOST_TEST(!reader.is_complete());
+    BOOST_TEST(reader.number() == 0U);  // remains exhausted
+    BOOST_TEST(reader.text().empty());
   }
 }
 
 BOOST_AUTO_TEST_CASE(what_is_left_over_is_noticed) {
   std::string const bytes = tutti::packer().number(1).number(2).take();
-  tutti::unpacker in(bytes);
-  in.number();
-  BOOST_TEST((in.good() && !in.is_complete()));
+  tutti::unpacker reader(bytes);
+  reader.number();
+  BOOST_TEST((reader.good() && !reader.is_complete()));
 }
 
 // A reader must not allocate by a length that a sender made up.
@@ -61,19 +61,19 @@ BOOST_AUTO_TEST_CASE(lengths_that_cannot_be_are_refused) {
   for (std::uint64_t const length : {std::uint64_t{2}, std::uint64_t{1} << 40, UINT64_MAX}) {
     std::string const bytes = tutti::packer().number(length).take() + "x";
     BOOST_TEST(tutti::unpacker(bytes).text().empty());
-    tutti::unpacker in(bytes);
-    BOOST_TEST(in.texts().size() <= 1U);
-    BOOST_TEST(!in.good());
+    tutti::unpacker reader(bytes);
+    BOOST_TEST(reader.texts().size() <= 1U);
+    BOOST_TEST(!reader.good());
   }
 }
 
 BOOST_AUTO_TEST_CASE(numbers_must_fit) {
   std::string const bytes = tutti::packer().number(255).number(256).take();
-  tutti::unpacker in(bytes);
-  BOOST_TEST(in.number_as<std::uint8_t>() == 255);
-  BOOST_TEST(in.good());
-  BOOST_TEST(in.number_as<std::uint8_t>() == 0);
-  BOOST_TEST(!in.good());
+  tutti::unpacker reader(bytes);
+  BOOST_TEST(reader.number_as<std::uint8_t>() == 255);
+  BOOST_TEST(reader.good());
+  BOOST_TEST(reader.number_as<std::uint8_t>() == 0);
+  BOOST_TEST(!reader.good());
 }
 
 /// The description of a rank arrives unchanged, with any host name and role.
@@ -81,15 +81,15 @@ BOOST_AUTO_TEST_CASE(members_may_have_any_names) {
   using namespace std::string_literals;
   for (std::string const& host : {"node7"s, "lab pc 7"s, " "s, "a\nb"s, "7 8 9"s, "a\0b"s, std::string(10, 'x')}) {
     for (std::string const& role : {""s, "worker:3"s, "two words"s, "\n"s}) {
-      tutti::member const sent{host, 4242, role};
-      std::string const bytes = tutti::detail::encode(sent);
-      tutti::member heard;
-      BOOST_TEST(tutti::detail::decode(bytes, heard));
-      BOOST_TEST((heard == sent));
+      tutti::member const original{host, 4242, role};
+      std::string const bytes = tutti::detail::encode(original);
+      tutti::member copy;
+      BOOST_TEST(tutti::detail::decode(bytes, copy));
+      BOOST_TEST((copy == original));
       for (std::size_t length = 0; length < bytes.size(); ++length) {
-        BOOST_TEST(!tutti::detail::decode(std::string_view(bytes).substr(0, length), heard));
+        BOOST_TEST(!tutti::detail::decode(std::string_view(bytes).substr(0, length), copy));
       }
-      BOOST_TEST(!tutti::detail::decode(bytes + "x", heard));
+      BOOST_TEST(!tutti::detail::decode(bytes + "x", copy));
     }
   }
 }

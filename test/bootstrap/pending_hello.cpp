@@ -23,20 +23,20 @@ struct connection {
     int ends[2];
     BOOST_REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends) == 0);
     peer = descriptor([&] { return ends[0]; });
-    here = {tutti::detail::channel(descriptor([&] { return ends[1]; })), "a peer"};
+    receiver = {tutti::detail::channel(descriptor([&] { return ends[1]; })), "a peer"};
   }
   void say(std::string_view bytes) const {
     BOOST_REQUIRE(::send(peer.get(), bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()));
   }
   /// The outcome of one `hear`: "complete", an objection, or empty while more is expected.
   [[nodiscard]] std::string hear() {
-    tutti::detail::net::handshake_state const h = here.hear(limit);
+    tutti::detail::net::handshake_state const h = receiver.hear(limit);
     BOOST_TEST((!h.complete || h.objection == nullptr));
     return h.complete ? "complete" : h.objection != nullptr ? h.objection : "";
   }
 
   descriptor peer;
-  tutti::detail::pending_hello here;
+  tutti::detail::pending_hello receiver;
 };
 
 std::string head(std::uint64_t kind, std::uint64_t length) {
@@ -58,7 +58,7 @@ std::string hello(std::string const& payload) {
 
 constexpr char const* foreign = "not a greeting of tutti";
 constexpr char const* too_long = "a frame too long for a greeting";
-constexpr char const* closed = "it closed before its greeting";
+constexpr char const* early_close = "it closed before its greeting";
 
 }  // namespace
 
@@ -71,8 +71,8 @@ BOOST_AUTO_TEST_CASE(a_hello_is_complete_with_its_last_byte_and_not_before) {
       c.say(bytes.substr(i, 1));
     }
     BOOST_TEST(c.hear() == "complete");
-    BOOST_TEST(c.here.frame.payload == payload);
-    BOOST_TEST(c.here.line.unread() == 0U);
+    BOOST_TEST(c.receiver.frame.payload == payload);
+    BOOST_TEST(c.receiver.line.unread() == 0U);
   }
 }
 
@@ -102,11 +102,11 @@ BOOST_AUTO_TEST_CASE(a_frame_of_another_kind_is_no_hello) {
 }
 
 BOOST_AUTO_TEST_CASE(a_connection_that_closes_has_said_all) {
-  for (std::size_t said = 0; said <= hello("abc").size(); ++said) {
+  for (std::size_t length = 0; length <= hello("abc").size(); ++length) {
     connection c;
-    c.say(hello("abc").substr(0, said));
+    c.say(hello("abc").substr(0, length));
     c.peer.reset();
-    BOOST_TEST(c.hear() == (said == hello("abc").size() ? "complete" : closed), "after " << said << " bytes");
+    BOOST_TEST(c.hear() == (length == hello("abc").size() ? "complete" : early_close), "after " << length << " bytes");
   }
 }
 
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(a_flood_behind_a_hello_is_not_stored) {
   connection c;
   c.say(hello("abc") + std::string(10'000, 'x'));
   BOOST_TEST(c.hear() == "complete");
-  BOOST_TEST(c.here.frame.payload == "abc");
-  BOOST_TEST(c.here.line.unread() != 0U);
-  BOOST_TEST(c.here.line.unread() <= limit + 64);
+  BOOST_TEST(c.receiver.frame.payload == "abc");
+  BOOST_TEST(c.receiver.line.unread() != 0U);
+  BOOST_TEST(c.receiver.line.unread() <= limit + 64);
 }

@@ -33,7 +33,7 @@ bool no_children() {
 struct point {
   int x;
   double y;
-  explicit point(int of) : x(of), y(of / 2.0) {}
+  explicit point(int value) : x(value), y(value / 2.0) {}
 };
 
 static_assert(tutti::detail::returnable<void> && tutti::detail::returnable<int> && tutti::detail::returnable<point>);
@@ -48,16 +48,16 @@ static_assert(!tutti::detail::returnable<std::vector<bool>> && !tutti::detail::r
 
 BOOST_AUTO_TEST_CASE(all_get_every_text_in_rank_order_in_every_round) {
   for (rank_type n : {1U, 2U, 5U}) {
-    auto const ends = tutti::detail::run_processes(n, [](process_rendezvous& at) {
+    auto const ends = tutti::detail::run_processes(n, [](process_rendezvous& seat) {
       int good = 0;
       std::string const padding(20000, 'x');  // more than one read takes
       for (int round = 0; round < 20; ++round) {
-        auto const all = at.exchange(std::to_string(at.rank()) + "/" + std::to_string(round) + padding);
-        bool same = all.size() == at.size();
-        for (std::size_t r = 0; same && r < all.size(); ++r) {
-          same = all[r] == std::to_string(r) + "/" + std::to_string(round) + padding;
+        auto const texts = seat.exchange(std::to_string(seat.rank()) + "/" + std::to_string(round) + padding);
+        bool is_right = texts.size() == seat.size();
+        for (std::size_t r = 0; is_right && r < texts.size(); ++r) {
+          is_right = texts[r] == std::to_string(r) + "/" + std::to_string(round) + padding;
         }
-        good += same ? 1 : 0;
+        good += is_right ? 1 : 0;
       }
       return good;
     });
@@ -70,60 +70,61 @@ BOOST_AUTO_TEST_CASE(all_get_every_text_in_rank_order_in_every_round) {
 }
 
 BOOST_AUTO_TEST_CASE(results_of_every_kind_come_back) {
-  auto const texts = tutti::detail::run_processes(2, [](process_rendezvous& at) {
-    return std::string(at.rank() * 1'000'000, static_cast<char>('a' + at.rank())) + '\0';
+  auto const texts = tutti::detail::run_processes(2, [](process_rendezvous& seat) {
+    return std::string(seat.rank() * 1'000'000, static_cast<char>('a' + seat.rank())) + '\0';
   });
   BOOST_TEST((texts[0].value() == std::string(1, '\0')));
   BOOST_TEST((texts[1].value() == std::string(1'000'000, 'b') + '\0'));
-  auto const points = tutti::detail::run_processes(
-      3, [](process_rendezvous& at) { return std::vector<point>(at.rank(), point(static_cast<int>(at.rank()))); });
+  auto const points = tutti::detail::run_processes(3, [](process_rendezvous& seat) {
+    return std::vector<point>(seat.rank(), point(static_cast<int>(seat.rank())));
+  });
   BOOST_TEST(points[0].value().empty());
   BOOST_TEST(points[2].value().size() == 2U);
   BOOST_TEST(points[2].value()[1].y == 1.0);
   auto const pids = tutti::detail::run_processes(2, [](process_rendezvous&) { return ::getpid(); });
   BOOST_TEST(pids[0].value() != pids[1].value());
   BOOST_TEST(pids[0].value() != ::getpid());
-  auto const nothing = tutti::detail::run_processes(2, [](process_rendezvous&) {});
-  BOOST_CHECK_NO_THROW(nothing[1].value());
+  auto const ends = tutti::detail::run_processes(2, [](process_rendezvous&) {});
+  BOOST_CHECK_NO_THROW(ends[1].value());
 }
 
 BOOST_AUTO_TEST_CASE(exceptions_come_back_and_fail_the_others_by_name) {
-  auto const ends = tutti::detail::run_processes(3, [](process_rendezvous& at) {
-    if (at.rank() == 1) {
+  auto const ends = tutti::detail::run_processes(3, [](process_rendezvous& seat) {
+    if (seat.rank() == 1) {
       throw tutti::error(tutti::failure::mismatch, "different calls").set_ranks(1, {0, 2});
     }
-    at.exchange("here");
+    seat.exchange("here");
   });
   BOOST_CHECK_EXCEPTION(ends[1].value(), tutti::error, [](tutti::error const& e) {
     return e.kind() == tutti::failure::mismatch && std::string(e.what()) == "different calls" &&
            e.at_fault() == std::vector<rank_type>({0, 2});
   });
   for (rank_type r : {0U, 2U}) {
-    auto const& why = ends[r].failure();
-    BOOST_TEST((why.kind == tutti::failure::join));
-    BOOST_TEST(says(why, "rank 1 failed before: different calls"), why.text);
-    BOOST_TEST((why.at_fault == std::vector<rank_type>{1}));
+    auto const& failure = ends[r].failure();
+    BOOST_TEST((failure.kind == tutti::failure::join));
+    BOOST_TEST(says(failure, "rank 1 failed before: different calls"), failure.text);
+    BOOST_TEST((failure.at_fault == std::vector<rank_type>{1}));
   }
 }
 
 BOOST_AUTO_TEST_CASE(a_killed_process_fails_the_exchange_of_the_others_by_name) {
-  auto const before = tutti::steady_now();
-  auto const ends = tutti::detail::run_processes(4, [](process_rendezvous& at) {
-    at.exchange("first");
-    if (at.rank() == 2) {
+  auto const begin = tutti::steady_now();
+  auto const ends = tutti::detail::run_processes(4, [](process_rendezvous& seat) {
+    seat.exchange("first");
+    if (seat.rank() == 2) {
       ::kill(::getpid(), SIGKILL);
     }
-    at.exchange("second");
+    seat.exchange("second");
   });
-  BOOST_TEST((tutti::steady_now() - before < 20s));
+  BOOST_TEST((tutti::steady_now() - begin < 20s));
   BOOST_TEST(ends[2].failure().signal == SIGKILL);
   BOOST_TEST((ends[2].failure().kind == tutti::failure::peer_lost));
   BOOST_TEST(says(ends[2].failure(), "was killed by signal 9 (Killed)"), ends[2].failure().text);
   for (rank_type r : {0U, 1U, 3U}) {
-    auto const& why = ends[r].failure();
-    BOOST_TEST(says(why, "rank 2 (pid "), why.text);
-    BOOST_TEST(says(why, "was killed by signal 9"), why.text);
-    BOOST_TEST((why.at_fault == std::vector<rank_type>{2}));
+    auto const& failure = ends[r].failure();
+    BOOST_TEST(says(failure, "rank 2 (pid "), failure.text);
+    BOOST_TEST(says(failure, "was killed by signal 9"), failure.text);
+    BOOST_TEST((failure.at_fault == std::vector<rank_type>{2}));
   }
   BOOST_TEST(no_children());
 }
@@ -132,9 +133,9 @@ BOOST_AUTO_TEST_CASE(an_exit_is_no_result_and_runs_no_handler_of_the_parent) {
   static int pipe_ends[2];
   BOOST_REQUIRE(::pipe(pipe_ends) == 0);
   std::atexit([] { (void)!::write(pipe_ends[1], "!", 1); });
-  auto const ends = tutti::detail::run_processes(3, [](process_rendezvous& at) {
-    if (at.rank() != 0) {
-      ::_exit(static_cast<int>(at.rank()) + 2);
+  auto const ends = tutti::detail::run_processes(3, [](process_rendezvous& seat) {
+    if (seat.rank() != 0) {
+      ::_exit(static_cast<int>(seat.rank()) + 2);
     }
     return 1;
   });
@@ -142,8 +143,8 @@ BOOST_AUTO_TEST_CASE(an_exit_is_no_result_and_runs_no_handler_of_the_parent) {
   BOOST_TEST(ends[1].failure().status == 3);
   BOOST_TEST(ends[2].failure().status == 4);
   BOOST_TEST(says(ends[2].failure(), "exited with status 4 before it gave a result"), ends[2].failure().text);
-  pollfd one{pipe_ends[0], POLLIN, 0};
-  BOOST_TEST(::poll(&one, 1, 0) == 0);
+  pollfd entry{pipe_ends[0], POLLIN, 0};
+  BOOST_TEST(::poll(&entry, 1, 0) == 0);
 }
 
 /// Returns everything that `print` and its child processes write to stdout.
@@ -151,13 +152,13 @@ template <class Print>
 std::string printed_by(Print&& print) {
   std::FILE* const file = std::tmpfile();
   BOOST_REQUIRE(file != nullptr);
-  int const kept = ::dup(1);
+  int const saved_stdout = ::dup(1);
   std::fflush(stdout);
   ::dup2(::fileno(file), 1);
   print();
   std::fflush(stdout);
-  ::dup2(kept, 1);
-  ::close(kept);
+  ::dup2(saved_stdout, 1);
+  ::close(saved_stdout);
   std::string text(200, '\0');
   std::rewind(file);
   text.resize(std::fread(text.data(), 1, text.size(), file));
@@ -179,42 +180,42 @@ class locked_streams {
  public:
   explicit locked_streams(std::vector<std::FILE*> streams) : streams_(std::move(streams)) {
     holder_ = std::thread([this] {
-      for (std::FILE* const one : streams_) {
-        ::flockfile(one);
+      for (std::FILE* const stream : streams_) {
+        ::flockfile(stream);
       }
-      held_.count_down();
-      over_.wait();
-      for (std::FILE* const one : streams_) {
-        ::funlockfile(one);
+      lock_latch_.count_down();
+      end_latch_.wait();
+      for (std::FILE* const stream : streams_) {
+        ::funlockfile(stream);
       }
     });
-    held_.wait();
+    lock_latch_.wait();
   }
   locked_streams(locked_streams const&) = delete;
   locked_streams& operator=(locked_streams const&) = delete;
   ~locked_streams() {
-    over_.count_down();
+    end_latch_.count_down();
     holder_.join();
   }
 
  private:
   std::vector<std::FILE*> streams_;
-  std::latch held_{1};
-  std::latch over_{1};
+  std::latch lock_latch_{1};
+  std::latch end_latch_{1};
   std::thread holder_;
 };
 
 BOOST_AUTO_TEST_CASE(no_lock_of_a_stream_is_waited_for_and_output_is_still_written_once) {
   std::FILE* const other = std::tmpfile();
   BOOST_REQUIRE(other != nullptr);
-  bool well = false;
+  bool is_good = false;
   std::string const text = printed_by([&] {
     std::printf("parent;");
-    locked_streams const held({stdin, stdout, stderr, other});
+    locked_streams const locks({stdin, stdout, stderr, other});
     auto const ends = tutti::detail::run_processes(2, [](process_rendezvous&) { std::printf("child;"); });
-    well = ends[0].has_value() && ends[1].has_value();  // checked later: BOOST_TEST would wait for the locks
+    is_good = ends[0].has_value() && ends[1].has_value();  // checked later: BOOST_TEST would wait for the locks
   });
-  BOOST_TEST(well);
+  BOOST_TEST(is_good);
   BOOST_TEST(text == "child;child;parent;");
   std::fclose(other);
 }
@@ -223,34 +224,34 @@ BOOST_AUTO_TEST_CASE(no_lock_of_a_stream_is_waited_for_and_output_is_still_writt
 class child_signal {
  public:
   explicit child_signal(void (*handler)(int)) {
-    struct sigaction as {};
-    as.sa_handler = handler;
-    as.sa_flags = SA_RESTART;
-    ::sigaction(SIGCHLD, &as, &before_);
+    struct sigaction action {};
+    action.sa_handler = handler;
+    action.sa_flags = SA_RESTART;
+    ::sigaction(SIGCHLD, &action, &old_action_);
   }
   child_signal(child_signal const&) = delete;
   child_signal& operator=(child_signal const&) = delete;
-  ~child_signal() { ::sigaction(SIGCHLD, &before_, nullptr); }
+  ~child_signal() { ::sigaction(SIGCHLD, &old_action_, nullptr); }
 
  private:
-  struct sigaction before_ {};
+  struct sigaction old_action_ {};
 };
 
 void bury_all_children(int) {
-  int const kept = errno;
+  int const saved_errno = errno;
   while (::waitpid(-1, nullptr, WNOHANG) > 0) {
   }
-  errno = kept;
+  errno = saved_errno;
 }
 
 BOOST_AUTO_TEST_CASE(an_end_that_somebody_else_has_asked_for_is_said_to_be_unknown) {
   for (auto* const handler : {SIG_IGN, &bury_all_children}) {
-    child_signal const during(handler);
-    auto const ends = tutti::detail::run_processes(4, [](process_rendezvous& at) {
-      if (at.rank() == 1) {
+    child_signal const guard(handler);
+    auto const ends = tutti::detail::run_processes(4, [](process_rendezvous& seat) {
+      if (seat.rank() == 1) {
         ::kill(::getpid(), SIGKILL);
       }
-      if (at.rank() == 2) {
+      if (seat.rank() == 2) {
         ::_exit(7);
       }
       return std::vector<int>(200'000, 5);
@@ -258,25 +259,25 @@ BOOST_AUTO_TEST_CASE(an_end_that_somebody_else_has_asked_for_is_said_to_be_unkno
     BOOST_TEST(ends[0].value().size() == 200'000U);
     BOOST_TEST(ends[3].value().size() == 200'000U);
     for (rank_type const r : {1U, 2U}) {
-      auto const& why = ends[r].failure();
-      bool const known = why.signal == (r == 1 ? SIGKILL : 0) && why.status == (r == 2 ? 7 : 0);
-      bool const unknown =
-          why.signal == 0 && why.status == 0 &&
-          says(why, "with an unknown status (this program ignores SIGCHLD, or waits for all children itself)");
-      BOOST_TEST((unknown || (known && handler != SIG_IGN)), why.text);  // the library may wait first
-      BOOST_TEST((why.kind == tutti::failure::peer_lost));
+      auto const& failure = ends[r].failure();
+      bool const is_known = failure.signal == (r == 1 ? SIGKILL : 0) && failure.status == (r == 2 ? 7 : 0);
+      bool const is_unknown =
+          failure.signal == 0 && failure.status == 0 &&
+          says(failure, "with an unknown status (this program ignores SIGCHLD, or waits for all children itself)");
+      BOOST_TEST((is_unknown || (is_known && handler != SIG_IGN)), failure.text);  // the library may wait first
+      BOOST_TEST((failure.kind == tutti::failure::peer_lost));
     }
   }
   BOOST_TEST(no_children());
 }
 
 BOOST_AUTO_TEST_CASE(a_thread_that_is_cancelled_while_it_waits_for_its_processes_ends_them) {
-  bool unwound = false;
+  bool is_unwound = false;
   std::thread starter([&] {
     struct unwinding {
-      bool& seen;
-      ~unwinding() { seen = true; }
-    } const mark{unwound};
+      bool& flag;
+      ~unwinding() { flag = true; }
+    } const mark{is_unwound};
     (void)tutti::detail::run_processes(2, [](process_rendezvous&) {
       for (;;) {
         ::pause();
@@ -285,16 +286,16 @@ BOOST_AUTO_TEST_CASE(a_thread_that_is_cancelled_while_it_waits_for_its_processes
   });
   ::pthread_cancel(starter.native_handle());
   starter.join();
-  BOOST_TEST(unwound);
+  BOOST_TEST(is_unwound);
   BOOST_TEST(no_children());
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_that_ends_its_thread_has_failed) {
-  auto const ends = tutti::detail::run_processes(2, [](process_rendezvous& at) {
-    if (at.rank() == 1) {
+  auto const ends = tutti::detail::run_processes(2, [](process_rendezvous& seat) {
+    if (seat.rank() == 1) {
       ::pthread_exit(nullptr);
     }
-    at.exchange("here");
+    seat.exchange("here");
   });
   for (auto const& end : ends) {
     BOOST_TEST(says(end.failure(), "has ended itself (pthread_exit)"), end.failure().text);
@@ -306,15 +307,15 @@ BOOST_AUTO_TEST_CASE(a_rank_that_does_not_come_is_named_at_the_deadline) {
   BOOST_REQUIRE(::pipe(hold) == 0);
   auto const ends = tutti::detail::run_processes(
       3,
-      [&](process_rendezvous& at) {
-        if (at.rank() == 1) {
+      [&](process_rendezvous& seat) {
+        if (seat.rank() == 1) {
           char c = 0;
           return static_cast<int>(::read(hold[0], &c, 1));  // blocks until rank 0 has given up
         }
         try {
-          at.exchange("here");
+          seat.exchange("here");
         } catch (...) {
-          if (at.rank() == 0) {
+          if (seat.rank() == 0) {
             (void)!::write(hold[1], "!", 1);
           }
           throw;
@@ -333,8 +334,8 @@ BOOST_AUTO_TEST_CASE(a_rank_that_does_not_come_is_named_at_the_deadline) {
 BOOST_AUTO_TEST_CASE(a_grandchild_does_not_hide_the_death_of_its_parent) {
   int hold[2];
   BOOST_REQUIRE(::pipe(hold) == 0);
-  auto const ends = tutti::detail::run_processes(2, [&](process_rendezvous& at) {
-    if (at.rank() == 1) {
+  auto const ends = tutti::detail::run_processes(2, [&](process_rendezvous& seat) {
+    if (seat.rank() == 1) {
       if (::_Fork() == 0) {  // keeps the socket of rank 1 open
         char c = 0;
         ::close(hold[1]);
@@ -343,7 +344,7 @@ BOOST_AUTO_TEST_CASE(a_grandchild_does_not_hide_the_death_of_its_parent) {
       }
       ::kill(::getpid(), SIGKILL);
     }
-    at.exchange("here");
+    seat.exchange("here");
   });
   ::close(hold[1]);
   ::close(hold[0]);
@@ -356,8 +357,8 @@ BOOST_AUTO_TEST_CASE(children_do_not_outlive_their_parent) {
   BOOST_REQUIRE(::pipe(lives) == 0);
   pid_t const middle = ::fork();
   if (middle == 0) {
-    (void)tutti::detail::run_processes(2, [&](process_rendezvous& at) {
-      at.exchange("");
+    (void)tutti::detail::run_processes(2, [&](process_rendezvous& seat) {
+      seat.exchange("");
       (void)!::write(lives[1], "+", 1);
       for (;;) {
         ::pause();
@@ -371,8 +372,8 @@ BOOST_AUTO_TEST_CASE(children_do_not_outlive_their_parent) {
   BOOST_TEST(::read(lives[0], &c, 1) == 1);
   ::kill(middle, SIGKILL);
   ::waitpid(middle, nullptr, 0);
-  pollfd one{lives[0], POLLIN, 0};
-  BOOST_TEST(tutti::detail::poll_until({&one, 1}, tutti::steady_now() + 10s) == 1);
+  pollfd entry{lives[0], POLLIN, 0};
+  BOOST_TEST(tutti::detail::poll_until({&entry, 1}, tutti::steady_now() + 10s) == 1);
   BOOST_TEST(::read(lives[0], &c, 1) == 0);  // end of file: no process holds the other end
   ::close(lives[0]);
 }

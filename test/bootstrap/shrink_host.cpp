@@ -28,9 +28,9 @@ namespace {
 using ranks = std::vector<rank_type>;
 
 ranks first(rank_type n) {
-  ranks all(n);
-  std::iota(all.begin(), all.end(), rank_type{0});
-  return all;
+  ranks result(n);
+  std::iota(result.begin(), result.end(), rank_type{0});
+  return result;
 }
 
 /// A meeting of n ranks with rank 0 as host. The others have listeners, and send messages made by a test.
@@ -43,14 +43,14 @@ struct meeting {
   }
 
   /// A connection on which `message` was sent before the host listens.
-  [[nodiscard]] channel comes(shrink_message const& message) const {
+  [[nodiscard]] channel join(shrink_message const& message) const {
     channel line(net::connect(places[0], tutti::steady_now() + 5s));
     line.queue(bootstrap_frame_kind::hello, message.text());
     BOOST_REQUIRE(line.flush());
     BOOST_REQUIRE(line.is_flushed());
     return line;
   }
-  [[nodiscard]] channel comes(rank_type rank, ranks const& members) const { return comes({me.world, rank, members}); }
+  [[nodiscard]] channel join(rank_type rank, ranks const& members) const { return join({me.world, rank, members}); }
 
   [[nodiscard]] ranks gather(tutti::duration patience = 300ms) const {
     return tutti::detail::shrink_host(listeners[0].get(), me, places, {}, patience).gather();
@@ -62,7 +62,7 @@ struct meeting {
 };
 
 /// The frames that a guest receives until the host closes, a letter for each kind; `last` becomes the last frame.
-std::string told(channel& line, bootstrap_frame& last) {
+std::string receive_all(channel& line, bootstrap_frame& last) {
   std::string kinds;
   while (line.receive(last, shrink_message::limit, tutti::steady_now() + 5s) == io::complete) {
     kinds += last.kind == bootstrap_frame_kind::welcome   ? 'w'
@@ -72,21 +72,21 @@ std::string told(channel& line, bootstrap_frame& last) {
   }
   return kinds;
 }
-std::string told(channel& line) {
+std::string receive_all(channel& line) {
   bootstrap_frame last;
-  return told(line, last);
+  return receive_all(line, last);
 }
 
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(those_that_come_are_in_and_told_so) {
-  meeting at(3);
-  channel one = at.comes(1, first(3));
-  channel two = at.comes(2, first(3));
-  BOOST_TEST(at.gather(20s) == first(3), boost::test_tools::per_element());
-  for (channel* line : {&one, &two}) {
+  meeting group(3);
+  channel guest_1 = group.join(1, first(3));
+  channel guest_2 = group.join(2, first(3));
+  BOOST_TEST(group.gather(20s) == first(3), boost::test_tools::per_element());
+  for (channel* line : {&guest_1, &guest_2}) {
     bootstrap_frame last;
-    BOOST_TEST(told(*line, last) == "wt");
+    BOOST_TEST(receive_all(*line, last) == "wt");
     shrink_message verdict;
     BOOST_REQUIRE(verdict.parse(last.payload));
     BOOST_TEST(verdict.members == first(3), boost::test_tools::per_element());
@@ -94,123 +94,123 @@ BOOST_AUTO_TEST_CASE(those_that_come_are_in_and_told_so) {
 }
 
 BOOST_AUTO_TEST_CASE(those_whose_listeners_are_closed_are_not_waited_for) {
-  meeting at(4);
-  at.listeners[1].reset();
-  at.listeners[3].reset();
-  channel two = at.comes(2, first(4));
+  meeting group(4);
+  group.listeners[1].reset();
+  group.listeners[3].reset();
+  channel guest_2 = group.join(2, first(4));
   auto const begin = tutti::steady_now();
-  BOOST_TEST(at.gather(60s) == (ranks{0, 2}), boost::test_tools::per_element());
+  BOOST_TEST(group.gather(60s) == (ranks{0, 2}), boost::test_tools::per_element());
   BOOST_TEST((tutti::steady_now() - begin < 30s));
 }
 
 BOOST_AUTO_TEST_CASE(a_member_of_another_world_is_not_in) {
-  meeting at(2);
-  channel one = at.comes({"another world", 1, first(2)});
-  BOOST_TEST(at.gather() == ranks{0}, boost::test_tools::per_element());
-  BOOST_TEST(told(one) == "");
+  meeting group(2);
+  channel guest = group.join({"another world", 1, first(2)});
+  BOOST_TEST(group.gather() == ranks{0}, boost::test_tools::per_element());
+  BOOST_TEST(receive_all(guest) == "");
 }
 
 BOOST_AUTO_TEST_CASE(a_hello_longer_than_a_member_sends_is_not_read) {
-  meeting at(2);
-  channel one = at.comes(1, first(100));
-  BOOST_TEST(at.gather() == ranks{0}, boost::test_tools::per_element());
-  BOOST_TEST(told(one) == "");
+  meeting group(2);
+  channel guest = group.join(1, first(100));
+  BOOST_TEST(group.gather() == ranks{0}, boost::test_tools::per_element());
+  BOOST_TEST(receive_all(guest) == "");
 }
 
 BOOST_AUTO_TEST_CASE(bytes_that_are_no_message_are_not_in) {
-  meeting at(2);
-  channel one(net::connect(at.places[0], tutti::steady_now() + 5s));
-  one.queue(bootstrap_frame_kind::hello, at.me.text() + "x");
-  BOOST_REQUIRE(one.flush());
-  BOOST_TEST(at.gather() == ranks{0}, boost::test_tools::per_element());
-  BOOST_TEST(told(one) == "");
+  meeting group(2);
+  channel guest(net::connect(group.places[0], tutti::steady_now() + 5s));
+  guest.queue(bootstrap_frame_kind::hello, group.me.text() + "x");
+  BOOST_REQUIRE(guest.flush());
+  BOOST_TEST(group.gather() == ranks{0}, boost::test_tools::per_element());
+  BOOST_TEST(receive_all(guest) == "");
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_that_an_earlier_shrink_left_out_is_told_so) {
-  meeting at(3);
-  at.me.members = {0, 2};
-  channel one = at.comes(1, first(3));
-  channel two = at.comes(2, {0, 2});
-  BOOST_TEST(at.gather(20s) == (ranks{0, 2}), boost::test_tools::per_element());
+  meeting group(3);
+  group.me.members = {0, 2};
+  channel guest_1 = group.join(1, first(3));
+  channel guest_2 = group.join(2, {0, 2});
+  BOOST_TEST(group.gather(20s) == (ranks{0, 2}), boost::test_tools::per_element());
   bootstrap_frame last;
-  BOOST_TEST(told(one, last) == "f");
+  BOOST_TEST(receive_all(guest_1, last) == "f");
   BOOST_TEST(has(last.payload, "continued without rank 1"));
 }
 
 /// A rank that any member has excluded stays out: otherwise two groups could continue with it.
 BOOST_AUTO_TEST_CASE(a_rank_that_another_one_does_not_count_stays_out) {
-  meeting at(3);
-  channel one = at.comes(1, {0, 1});
-  channel two = at.comes(2, first(3));
-  BOOST_TEST(at.gather(20s) == first(2), boost::test_tools::per_element());
-  BOOST_TEST(told(one) == "wt");
+  meeting group(3);
+  channel guest_1 = group.join(1, {0, 1});
+  channel guest_2 = group.join(2, first(3));
+  BOOST_TEST(group.gather(20s) == first(2), boost::test_tools::per_element());
+  BOOST_TEST(receive_all(guest_1) == "wt");
   bootstrap_frame last;
-  BOOST_TEST(told(two, last) == "wf");
+  BOOST_TEST(receive_all(guest_2, last) == "wf");
   BOOST_TEST(has(last.payload, "continued without rank 2"));
 }
 
 BOOST_AUTO_TEST_CASE(a_member_that_comes_again_is_told_on_its_last_line) {
-  meeting at(2);
-  channel before = at.comes(1, first(2));
-  channel again = at.comes(1, first(2));
-  BOOST_TEST(at.gather(20s) == first(2), boost::test_tools::per_element());
-  BOOST_TEST(told(before) == "w");
-  BOOST_TEST(told(again) == "wt");
+  meeting group(2);
+  channel first_line = group.join(1, first(2));
+  channel last_line = group.join(1, first(2));
+  BOOST_TEST(group.gather(20s) == first(2), boost::test_tools::per_element());
+  BOOST_TEST(receive_all(first_line) == "w");
+  BOOST_TEST(receive_all(last_line) == "wt");
 }
 
 /// A silent member finds a notice at its own listener that the others continued without it, but no notice if they did
 /// not.
 BOOST_AUTO_TEST_CASE(those_that_are_left_out_are_left_a_notice) {
-  meeting at(4);
-  channel one = at.comes(1, first(4));
-  channel two = at.comes(2, first(4));
-  BOOST_TEST(at.gather() == first(3), boost::test_tools::per_element());
-  shrink_message const left{at.me.world, 3, first(4)};
-  BOOST_TEST(take_notice(at.listeners[3].get(), left, left.longest(4)));
-  BOOST_TEST(!take_notice(at.listeners[3].get(), left, left.longest(4)));
+  meeting group(4);
+  channel guest_1 = group.join(1, first(4));
+  channel guest_2 = group.join(2, first(4));
+  BOOST_TEST(group.gather() == first(3), boost::test_tools::per_element());
+  shrink_message const absentee{group.me.world, 3, first(4)};
+  BOOST_TEST(take_notice(group.listeners[3].get(), absentee, absentee.longest(4)));
+  BOOST_TEST(!take_notice(group.listeners[3].get(), absentee, absentee.longest(4)));
 
-  meeting few(3);
-  BOOST_CHECK_THROW(std::ignore = few.gather(), tutti::error);
-  shrink_message const silent{few.me.world, 2, first(3)};
-  BOOST_TEST(!take_notice(few.listeners[2].get(), silent, silent.longest(3)));
+  meeting silent_group(3);
+  BOOST_CHECK_THROW(std::ignore = silent_group.gather(), tutti::error);
+  shrink_message const silent_member{silent_group.me.world, 2, first(3)};
+  BOOST_TEST(!take_notice(silent_group.listeners[2].get(), silent_member, silent_member.longest(3)));
 }
 
 /// A notice counts behind more connections than a host keeps, even if its sender and all other ranks are gone.
 BOOST_AUTO_TEST_CASE(a_host_with_a_notice_does_not_go_on) {
   for (int const strangers : {0, 200}) {
-    meeting at(3);
-    channel guest = at.comes(1, first(3));
+    meeting group(3);
+    channel guest = group.join(1, first(3));
     std::vector<channel> crowd;
     for (int i = 0; i != strangers; ++i) {
-      crowd.emplace_back(net::connect(at.places[0], tutti::steady_now() + 5s));
+      crowd.emplace_back(net::connect(group.places[0], tutti::steady_now() + 5s));
     }
-    tutti::detail::leave_notices({at.me.world, 2, {2}}, {0}, at.places);
-    at.listeners[1].reset();
-    at.listeners[2].reset();
-    BOOST_CHECK_EXCEPTION(std::ignore = at.gather(20s), tutti::error,
+    tutti::detail::leave_notices({group.me.world, 2, {2}}, {0}, group.places);
+    group.listeners[1].reset();
+    group.listeners[2].reset();
+    BOOST_CHECK_EXCEPTION(std::ignore = group.gather(20s), tutti::error,
                           [](tutti::error const& e) { return has(e.what(), "continued without rank 0"); });
     bootstrap_frame last;
-    BOOST_TEST(told(guest, last) == "wf");
+    BOOST_TEST(receive_all(guest, last) == "wf");
     BOOST_TEST(has(last.payload, "continued without rank 1"));
   }
 }
 
 /// Only a notice of the same world counts.
 BOOST_AUTO_TEST_CASE(a_notice_of_another_world_is_none) {
-  meeting at(2);
-  tutti::detail::leave_notices({"another world", 1, {1}}, {0}, at.places);
-  at.listeners[1].reset();
-  BOOST_TEST(at.gather(20s) == ranks{0}, boost::test_tools::per_element());
+  meeting group(2);
+  tutti::detail::leave_notices({"another world", 1, {1}}, {0}, group.places);
+  group.listeners[1].reset();
+  BOOST_TEST(group.gather(20s) == ranks{0}, boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(fewer_than_the_silent_ones_do_not_go_on) {
-  meeting at(5);
-  channel one = at.comes(1, first(5));
+  meeting group(5);
+  channel guest = group.join(1, first(5));
   auto const names_the_silent = [](tutti::error const& e) {
     return e.kind() == tutti::failure::join && e.at_fault() == ranks{2, 3, 4} && has(e.what(), "may be alive");
   };
-  BOOST_CHECK_EXCEPTION(std::ignore = at.gather(), tutti::error, names_the_silent);
+  BOOST_CHECK_EXCEPTION(std::ignore = group.gather(), tutti::error, names_the_silent);
   bootstrap_frame last;
-  BOOST_TEST(told(one, last) == "wf");
+  BOOST_TEST(receive_all(guest, last) == "wf");
   BOOST_TEST(has(last.payload, "may be alive"));
 }

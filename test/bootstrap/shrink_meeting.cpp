@@ -36,27 +36,27 @@ namespace {
 
 /// Leaves this process `spare` free descriptors, and returns the limit from before.
 rlim_t leave_descriptors(rlim_t spare) {
-  std::filesystem::directory_iterator const mine("/proc/self/fd");
-  rlimit few{};
-  ::getrlimit(RLIMIT_NOFILE, &few);
-  rlim_t const before = few.rlim_cur;
-  few.rlim_cur = static_cast<rlim_t>(std::distance(begin(mine), end(mine))) - 1 + spare;
-  ::setrlimit(RLIMIT_NOFILE, &few);
-  return before;
+  std::filesystem::directory_iterator const descriptors("/proc/self/fd");
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  rlim_t const old_limit = limit.rlim_cur;
+  limit.rlim_cur = static_cast<rlim_t>(std::distance(begin(descriptors), end(descriptors))) - 1 + spare;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+  return old_limit;
 }
 
 /// The listeners of n members, and their addresses.
 struct listeners {
   explicit listeners(rank_type n) {
     for (rank_type r = 0; r != n; ++r) {
-      all.push_back(net::listen(net::resolve("127.0.0.1", 0).front()));
-      places.push_back(net::local_address(all.back().get()));
+      sockets.push_back(net::listen(net::resolve("127.0.0.1", 0).front()));
+      places.push_back(net::local_address(sockets.back().get()));
     }
   }
   /// Member r, which takes over its listener.
-  [[nodiscard]] shrink_meeting member(rank_type r) { return {r, std::move(all[r]), places, "a world"}; }
+  [[nodiscard]] shrink_meeting member(rank_type r) { return {r, std::move(sockets[r]), places, "a world"}; }
 
-  std::vector<descriptor> all;
+  std::vector<descriptor> sockets;
   std::vector<net::address> places;
 };
 
@@ -74,26 +74,26 @@ void turn_one_away(int listener) {
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(messages_travel_and_nothing_else_is_one) {
-  shrink_message const sent{"a world", 3, {0, 3, 70'000}};
-  std::string const text = sent.text();
-  shrink_message got;
-  BOOST_REQUIRE(got.parse(text));
-  BOOST_TEST(got.world == sent.world);
-  BOOST_TEST(got.rank == sent.rank);
-  BOOST_TEST(got.members == sent.members);
-  BOOST_TEST(got.counts(70'000));
-  BOOST_TEST(!got.counts(1));
+  shrink_message const original{"a world", 3, {0, 3, 70'000}};
+  std::string const text = original.text();
+  shrink_message copy;
+  BOOST_REQUIRE(copy.parse(text));
+  BOOST_TEST(copy.world == original.world);
+  BOOST_TEST(copy.rank == original.rank);
+  BOOST_TEST(copy.members == original.members);
+  BOOST_TEST(copy.counts(70'000));
+  BOOST_TEST(!copy.counts(1));
   for (std::size_t less = 0; less != text.size(); ++less) {
-    BOOST_TEST(!got.parse(std::string_view(text).substr(0, less)));
+    BOOST_TEST(!copy.parse(std::string_view(text).substr(0, less)));
   }
-  BOOST_TEST(!got.parse(text + "x"));
+  BOOST_TEST(!copy.parse(text + "x"));
 }
 
 /// Silent connections queue before a member at the host's listener: more than the host reads at a time, and more than
 /// it has descriptors for.
 BOOST_AUTO_TEST_CASE(pending_connections_keep_no_member_out) {
   for (bool const few_descriptors : {false, true}) {
-    auto const said = support::process_ranks::run(2, [&](process_rendezvous& meet) -> support::verdict {
+    auto const verdicts = support::process_ranks::run(2, [&](process_rendezvous& meet) -> support::verdict {
       descriptor listener = net::listen(net::resolve("127.0.0.1", 0).front());
       std::vector<net::address> places;
       for (std::string const& port : meet.exchange(std::to_string(net::local_address(listener.get()).port()))) {
@@ -108,42 +108,42 @@ BOOST_AUTO_TEST_CASE(pending_connections_keep_no_member_out) {
         leave_descriptors(32);
       }
       shrink_meeting members(meet.rank(), std::move(listener), places, "a world");
-      return members.meet(10s).size() == 2 ? "" : "went on alone";
+      return members.meet(10s).size() == 2 ? "" : "continued alone";
     });
-    for (support::verdict const& one : said) {
-      BOOST_TEST(one == "");
+    for (support::verdict const& verdict : verdicts) {
+      BOOST_TEST(verdict == "");
     }
   }
 }
 
 /// Only its listener shows that a host has died; a closed connection does not.
 BOOST_AUTO_TEST_CASE(a_host_that_closes_a_line_is_not_taken_for_gone) {
-  listeners at(2);
-  std::thread host(turn_one_away, at.all[0].get());
-  shrink_meeting guest = at.member(1);
+  listeners group(2);
+  std::thread host(turn_one_away, group.sockets[0].get());
+  shrink_meeting guest = group.member(1);
   BOOST_CHECK_EXCEPTION(std::ignore = guest.meet(500ms), error, fails_to_shrink);
   host.join();
 }
 
 BOOST_AUTO_TEST_CASE(a_guest_that_is_turned_away_comes_again) {
-  listeners at(2);
-  rank_type together = 0;
+  listeners group(2);
+  rank_type size = 0;
   std::thread host([&] {
-    turn_one_away(at.all[0].get());
-    together = at.member(0).meet(20s).size();
+    turn_one_away(group.sockets[0].get());
+    size = group.member(0).meet(20s).size();
   });
-  shrink_meeting guest = at.member(1);
+  shrink_meeting guest = group.member(1);
   BOOST_TEST(guest.meet(20s).size() == 2U);
   host.join();
-  BOOST_TEST(together == 2U);
+  BOOST_TEST(size == 2U);
 }
 
 /// A member that closes the host's watch on its listener does not count as dead.
 BOOST_AUTO_TEST_CASE(a_member_that_closes_a_watch_is_not_taken_for_gone) {
-  listeners at(3);
-  std::thread first(turn_one_away, at.all[1].get());
-  std::thread second(turn_one_away, at.all[2].get());
-  shrink_meeting host = at.member(0);
+  listeners group(3);
+  std::thread first(turn_one_away, group.sockets[1].get());
+  std::thread second(turn_one_away, group.sockets[2].get());
+  shrink_meeting host = group.member(0);
   BOOST_CHECK_EXCEPTION(std::ignore = host.meet(500ms), error, fails_to_shrink);
   first.join();
   second.join();
@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(a_member_that_closes_a_watch_is_not_taken_for_gone) {
 /// A host without a free descriptor waits for one without busy polling; a member that comes while it waits is accepted
 /// as soon as one is free.
 BOOST_AUTO_TEST_CASE(a_host_without_descriptors_rests) {
-  auto const said = support::process_ranks::run(2, [&](process_rendezvous& meet) -> support::verdict {
+  auto const verdicts = support::process_ranks::run(2, [&](process_rendezvous& meet) -> support::verdict {
     descriptor listener = net::listen(net::resolve("127.0.0.1", 0).front());
     std::vector<net::address> places;
     for (std::string const& port : meet.exchange(std::to_string(net::local_address(listener.get()).port()))) {
@@ -160,29 +160,27 @@ BOOST_AUTO_TEST_CASE(a_host_without_descriptors_rests) {
     }
     shrink_meeting members(meet.rank(), std::move(listener), places, "a world");
     if (meet.rank() == 1) {
-      return members.meet(20s).size() == 2 ? "" : "went on alone";
+      return members.meet(20s).size() == 2 ? "" : "continued alone";
     }
-    rlim_t const before = leave_descriptors(0);
+    rlim_t const old_limit = leave_descriptors(0);
     std::vector<descriptor> gaps;  // fill the free descriptor numbers below the limit
     while (descriptor last{[] { return ::dup(0); }}) {
       gaps.push_back(std::move(last));
     }
-    int const asked = polls;
+    int const first_count = polls;
     std::thread relief([&] {
       ::usleep(1'000'000);
-      rlimit many{};
-      ::getrlimit(RLIMIT_NOFILE, &many);
-      many.rlim_cur = before;
-      ::setrlimit(RLIMIT_NOFILE, &many);
+      rlimit limit{};
+      ::getrlimit(RLIMIT_NOFILE, &limit);
+      limit.rlim_cur = old_limit;
+      ::setrlimit(RLIMIT_NOFILE, &limit);
     });
-    rank_type const together = members.meet(20s).size();
+    rank_type const size = members.meet(20s).size();
     relief.join();
-    int const polled = polls - asked;
-    return together != 2  ? "went on alone"
-           : polled < 200 ? ""
-                          : "asked " + std::to_string(polled) + " times in a second";
+    int const count = polls - first_count;
+    return size != 2 ? "continued alone" : count < 200 ? "" : "asked " + std::to_string(count) + " times in a second";
   });
-  for (support::verdict const& one : said) {
-    BOOST_TEST(one == "");
+  for (support::verdict const& verdict : verdicts) {
+    BOOST_TEST(verdict == "");
   }
 }

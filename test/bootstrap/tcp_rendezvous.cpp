@@ -23,44 +23,45 @@ using laws::has;
 using tutti::rank_type;
 using tutti::detail::membership;
 using tutti::detail::tcp_rendezvous;
+using tutti::detail::thread_rendezvous;
 
 namespace {
 
-/// A meeting place: rank 0 takes the listener, the others connect to `at`.
+/// A meeting place: rank 0 takes the listener, the others connect to `address`.
 struct place {
   tutti::detail::descriptor listener = net::listen(std::uint16_t{0});
-  tutti::host_port at{"127.0.0.1", net::local_address(listener.get()).port()};
+  tutti::host_port address{"127.0.0.1", net::local_address(listener.get()).port()};
 
   tcp_rendezvous join(membership const& me) {
-    return me.rank == 0 ? tcp_rendezvous(std::move(listener), me) : tcp_rendezvous(at, me);
+    return me.rank == 0 ? tcp_rendezvous(std::move(listener), me) : tcp_rendezvous(address, me);
   }
 };
 
-membership as(rank_type rank, rank_type size, tutti::duration patience = 20s) {
+membership member(rank_type rank, rank_type size, tutti::duration patience = 20s) {
   return {.rank = rank, .size = size, .patience = patience};
 }
 
 /// Lets a thread join for each member; returns the texts that each received, or its failure.
 std::vector<tutti::outcome<std::string>> join_all(place& p, std::vector<membership> const& members) {
-  return tutti::detail::run_threads(static_cast<rank_type>(members.size()), [&](tutti::detail::thread_rendezvous& at) {
-    auto r = p.join(members[at.rank()]);
-    std::string heard;
+  return tutti::detail::run_threads(static_cast<rank_type>(members.size()), [&](thread_rendezvous& seat) {
+    auto r = p.join(members[seat.rank()]);
+    std::string result;
     for (auto const& text : r.exchange("<" + std::to_string(r.rank()) + ">")) {
-      heard += text;
+      result += text;
     }
-    return heard;
+    return result;
   });
 }
 
 /// Checks that all fail with a text that contains all of `words`, and name `blamed` as the ranks at fault.
 void check_all_fail(std::vector<tutti::outcome<std::string>> const& ends, std::vector<std::string> const& words,
-                    std::vector<rank_type> const& blamed) {
+                    std::vector<rank_type> const& culprits) {
   for (std::size_t i = 0; i < ends.size(); ++i) {
-    auto const& why = ends[i].failure();
-    BOOST_TEST((why.kind == tutti::failure::join));
-    BOOST_TEST(why.at_fault == blamed, boost::test_tools::per_element());
+    auto const& failure = ends[i].failure();
+    BOOST_TEST((failure.kind == tutti::failure::join));
+    BOOST_TEST(failure.at_fault == culprits, boost::test_tools::per_element());
     for (auto const& w : words) {
-      BOOST_TEST(has(why.text, w), "of " << i << ": '" << why.text << "' lacks '" << w << "'");
+      BOOST_TEST(has(failure.text, w), "of " << i << ": '" << failure.text << "' lacks '" << w << "'");
     }
   }
 }
@@ -86,17 +87,17 @@ void say(tutti::detail::descriptor const& s, std::string_view text) {
 BOOST_AUTO_TEST_CASE(all_get_every_text_in_rank_order_in_every_round) {
   for (rank_type n : {1U, 2U, 3U, 9U}) {
     place p;
-    auto const ends = tutti::detail::run_threads(n, [&](tutti::detail::thread_rendezvous& at) {
-      auto r = p.join(as(at.rank(), n));
+    auto const ends = tutti::detail::run_threads(n, [&](thread_rendezvous& seat) {
+      auto r = p.join(member(seat.rank(), n));
       int good = 0;
       for (int round = 0; round < 20; ++round) {
         std::string const padding(static_cast<std::size_t>(round) * 1000, 'x');
-        auto const all = r.exchange(std::to_string(r.rank()) + "/" + std::to_string(round) + padding);
-        bool same = all.size() == n;
-        for (std::size_t k = 0; same && k < n; ++k) {
-          same = all[k] == std::to_string(k) + "/" + std::to_string(round) + padding;
+        auto const texts = r.exchange(std::to_string(r.rank()) + "/" + std::to_string(round) + padding);
+        bool is_right = texts.size() == n;
+        for (std::size_t k = 0; is_right && k < n; ++k) {
+          is_right = texts[k] == std::to_string(k) + "/" + std::to_string(round) + padding;
         }
-        good += same ? 1 : 0;
+        good += is_right ? 1 : 0;
       }
       return std::pair(good, r.local_host());
     });
@@ -108,17 +109,17 @@ BOOST_AUTO_TEST_CASE(all_get_every_text_in_rank_order_in_every_round) {
 }
 
 BOOST_AUTO_TEST_CASE(rank_0_may_come_last) {
-  auto const port = place().at.port;  // free again
-  std::atomic<int> trying{0};
-  auto const ends = tutti::detail::run_threads(3, [&](tutti::detail::thread_rendezvous& at) {
-    if (at.rank() == 0) {
-      while (trying < 2) {
+  auto const port = place().address.port;  // free again
+  std::atomic<int> arrivals{0};
+  auto const ends = tutti::detail::run_threads(3, [&](thread_rendezvous& seat) {
+    if (seat.rank() == 0) {
+      while (arrivals < 2) {
         std::this_thread::yield();
       }
     } else {
-      ++trying;
+      ++arrivals;
     }
-    return tcp_rendezvous({"127.0.0.1", port}, as(at.rank(), 3)).exchange("here").size();
+    return tcp_rendezvous({"127.0.0.1", port}, member(seat.rank(), 3)).exchange("here").size();
   });
   for (auto const& e : ends) {
     BOOST_TEST(e.value() == 3U);
@@ -127,16 +128,16 @@ BOOST_AUTO_TEST_CASE(rank_0_may_come_last) {
 
 BOOST_AUTO_TEST_CASE(missing_ranks_are_named_to_all_that_came) {
   place p;
-  auto const ends = join_all(p, {as(0, 5, 300ms), as(1, 5), as(3, 5)});
+  auto const ends = join_all(p, {member(0, 5, 300ms), member(1, 5), member(3, 5)});
   check_all_fail(ends,
-                 {"ranks 2 and 4 of 5 did not join at", std::to_string(p.at.port), "within 0.3 s", "joined: 0 (",
+                 {"ranks 2 and 4 of 5 did not join at", std::to_string(p.address.port), "within 0.3 s", "joined: 0 (",
                   ", 1 (", ", 3 (", tutti::host_name()},
                  {2, 4});
 }
 
 BOOST_AUTO_TEST_CASE(two_processes_of_one_rank_are_named_to_all) {
   place p;
-  auto const ends = join_all(p, {as(0, 4), as(1, 4), as(3, 4), as(3, 4)});
+  auto const ends = join_all(p, {member(0, 4), member(1, 4), member(3, 4), member(3, 4)});
   check_all_fail(ends,
                  {"two processes both say they are rank 3: on " + tutti::host_name() + ", pid ", " and on ",
                   "give each job its own TUTTI_JOB"},
@@ -145,15 +146,15 @@ BOOST_AUTO_TEST_CASE(two_processes_of_one_rank_are_named_to_all) {
 
 BOOST_AUTO_TEST_CASE(a_rank_that_comes_just_after_the_failure_is_told_too) {
   place p;
-  std::atomic<bool> failed{false};
-  auto const ends = tutti::detail::run_threads(4, [&](tutti::detail::thread_rendezvous& at) {
-    while (at.rank() == 2 && !failed) {
+  std::atomic<bool> has_failed{false};
+  auto const ends = tutti::detail::run_threads(4, [&](thread_rendezvous& seat) {
+    while (seat.rank() == 2 && !has_failed) {
       std::this_thread::yield();
     }
     try {
-      p.join(as(at.rank() == 3 ? 1 : at.rank(), 3));  // rank 1 joins twice
+      p.join(member(seat.rank() == 3 ? 1 : seat.rank(), 3));  // rank 1 joins twice
     } catch (...) {
-      failed = true;
+      has_failed = true;
       throw;
     }
     return std::string();
@@ -163,11 +164,11 @@ BOOST_AUTO_TEST_CASE(a_rank_that_comes_just_after_the_failure_is_told_too) {
 
 BOOST_AUTO_TEST_CASE(two_processes_of_rank_0_are_named_to_both) {
   place p;
-  auto const ends = tutti::detail::run_threads(2, [&](tutti::detail::thread_rendezvous& at) {
-    if (at.rank() == 0) {
-      p.join(as(0, 2));
+  auto const ends = tutti::detail::run_threads(2, [&](thread_rendezvous& seat) {
+    if (seat.rank() == 0) {
+      p.join(member(0, 2));
     } else {
-      tcp_rendezvous(p.at, as(0, 2));
+      tcp_rendezvous(p.address, member(0, 2));
     }
     return std::string();
   });
@@ -184,7 +185,7 @@ BOOST_AUTO_TEST_CASE(a_port_taken_by_something_else_is_named) {
       }
     }
   });
-  BOOST_CHECK_EXCEPTION(tcp_rendezvous({"localhost", port}, as(0, 2)), tutti::error, [&](tutti::error const& e) {
+  BOOST_CHECK_EXCEPTION(tcp_rendezvous({"localhost", port}, member(0, 2)), tutti::error, [&](tutti::error const& e) {
     return has(e.what(), std::to_string(port) + ": Address already in use") && has(e.what(), "TUTTI_MASTER_PORT");
   });
   visitor.join();
@@ -192,7 +193,7 @@ BOOST_AUTO_TEST_CASE(a_port_taken_by_something_else_is_named) {
 
 BOOST_AUTO_TEST_CASE(a_rank_of_another_world_size_is_refused_and_named_if_its_seat_stays_empty) {
   place p;
-  auto const ends = join_all(p, {as(0, 3, 300ms), as(1, 3), as(2, 4)});
+  auto const ends = join_all(p, {member(0, 3, 300ms), member(1, 3), member(2, 4)});
   for (int i : {0, 1}) {
     std::string const& text = ends[static_cast<std::size_t>(i)].failure().text;
     BOOST_TEST(has(text, "rank 2 of 3 did not join at"), text);
@@ -200,8 +201,8 @@ BOOST_AUTO_TEST_CASE(a_rank_of_another_world_size_is_refused_and_named_if_its_se
     BOOST_TEST(has(text, ": rank 2 (" + tutti::host_name()), text);
     BOOST_TEST(has(text, "expects a world of 4 ranks, but rank 0 expects 3"), text);
   }
-  std::string const& told = ends[2].failure().text;
-  BOOST_TEST(has(told, "refuses rank 2 of 4: it serves another job (TUTTI_JOB), or"), told);
+  std::string const& text = ends[2].failure().text;
+  BOOST_TEST(has(text, "refuses rank 2 of 4: it serves another job (TUTTI_JOB), or"), text);
   BOOST_TEST(ends[2].failure().at_fault == std::vector<rank_type>{2}, boost::test_tools::per_element());
 }
 
@@ -211,23 +212,23 @@ BOOST_AUTO_TEST_CASE(a_member_of_another_job_is_refused_and_disturbs_no_rank) {
     return membership{.rank = rank, .size = 2, .job = job, .patience = 20s};
   };
   tutti::detail::descriptor listener = std::move(p.listener);
-  std::atomic<bool> refused{false};
-  auto const ends = tutti::detail::run_threads(3, [&](tutti::detail::thread_rendezvous& at) -> std::string {
-    if (at.rank() == 0) {
+  std::atomic<bool> is_refused{false};
+  auto const ends = tutti::detail::run_threads(3, [&](thread_rendezvous& seat) -> std::string {
+    if (seat.rank() == 0) {
       tcp_rendezvous r(std::move(listener), member_of(0, "a"));
       return r.exchange("x").at(1) + " " + r.refusals().at(0);
     }
-    if (at.rank() == 1) {
-      while (!refused) {
+    if (seat.rank() == 1) {
+      while (!is_refused) {
         std::this_thread::yield();
       }
-      return tcp_rendezvous(p.at, member_of(1, "a")).exchange("y").at(0);
+      return tcp_rendezvous(p.address, member_of(1, "a")).exchange("y").at(0);
     }
     try {
-      tcp_rendezvous r(p.at, member_of(1, "b"));
+      tcp_rendezvous r(p.address, member_of(1, "b"));
       return "let in";
     } catch (tutti::error const& e) {
-      refused = true;
+      is_refused = true;
       return e.what();
     }
   });
@@ -240,34 +241,34 @@ BOOST_AUTO_TEST_CASE(a_member_of_another_job_is_refused_and_disturbs_no_rank) {
 
 /// Two jobs with different names at one port: each meets by itself or fails, in any order of arrival.
 BOOST_AUTO_TEST_CASE(jobs_of_two_names_never_mix_at_one_port) {
-  int met = 0;
+  int meetings = 0;
   for (auto const& order : {std::array{0, 3, 2, 1}, std::array{3, 0, 1, 2}, std::array{0, 2, 3, 1}}) {
-    auto const port = place().at.port;  // free again
+    auto const port = place().address.port;  // free again
     std::atomic<int> turn{0};
-    auto const ends = tutti::detail::run_threads(4, [&](tutti::detail::thread_rendezvous& at) {
-      auto const mine = std::find(order.begin(), order.end(), static_cast<int>(at.rank())) - order.begin();
-      while (turn < mine) {
+    auto const ends = tutti::detail::run_threads(4, [&](thread_rendezvous& seat) {
+      auto const position = std::find(order.begin(), order.end(), static_cast<int>(seat.rank())) - order.begin();
+      while (turn < position) {
         std::this_thread::yield();
       }
       ++turn;
-      std::string const job = at.rank() < 2 ? "a" : "b";
-      tcp_rendezvous r({"127.0.0.1", port}, {.rank = at.rank() % 2, .size = 2, .job = job, .patience = 2s});
-      auto const heard = r.exchange(job);
-      return heard[0] + heard[1];
+      std::string const job = seat.rank() < 2 ? "a" : "b";
+      tcp_rendezvous r({"127.0.0.1", port}, {.rank = seat.rank() % 2, .size = 2, .job = job, .patience = 2s});
+      auto const texts = r.exchange(job);
+      return texts[0] + texts[1];
     });
     for (std::size_t i = 0; i < 4; ++i) {
       BOOST_TEST((ends[i] ? ends[i].value() == (i < 2 ? "aa" : "bb") : !ends[i].failure().text.empty()));
-      met += ends[i] ? 1 : 0;
+      meetings += ends[i] ? 1 : 0;
     }
   }
-  BOOST_TEST(met > 0);
+  BOOST_TEST(meetings > 0);
 }
 
 namespace {
 
 /// Connects to the place and sends a text.
 tutti::detail::descriptor speak(place const& p, std::string_view text) {
-  tutti::detail::descriptor s = net::connect(net::resolve("127.0.0.1", p.at.port).at(0), tutti::steady_now() + 5s);
+  tutti::detail::descriptor s = net::connect(net::resolve("127.0.0.1", p.address.port).at(0), tutti::steady_now() + 5s);
   if (!s) {
     throw std::runtime_error("there is no listener at the place");
   }
@@ -275,16 +276,16 @@ tutti::detail::descriptor speak(place const& p, std::string_view text) {
   return s;
 }
 std::string answer_to(tutti::detail::descriptor const& s) {
-  std::string heard;
-  char some[512];
+  std::string answer;
+  char buffer[512];
   while (tutti::detail::wait_ready(s.get(), POLLIN, tutti::steady_now() + 5s)) {
-    ssize_t const got = ::recv(s.get(), some, sizeof some, 0);
-    if (got <= 0) {
-      return heard;
+    ssize_t const size = ::recv(s.get(), buffer, sizeof buffer, 0);
+    if (size <= 0) {
+      return answer;
     }
-    heard.append(some, static_cast<std::size_t>(got));
+    answer.append(buffer, static_cast<std::size_t>(size));
   }
-  return heard + "and never closes";
+  return answer + "and never closes";
 }
 std::string hello_frame(rank_type rank, rank_type size, std::string const& job) {
   std::string frame = text_frame(tutti::detail::tcp_hello{rank, size, job, {"h", 1, ""}}.encode());
@@ -308,16 +309,16 @@ BOOST_AUTO_TEST_CASE(an_unknown_peer_learns_nothing_of_the_job) {
                                         {1U, 3U, ""}}) {
     unknown_peers.push_back(speak(p, hello_frame(rank, size, job)));
   }
-  auto const ends = tutti::detail::run_threads(3, [&](tutti::detail::thread_rendezvous& at) {
-    auto r = p.join(member_of(at.rank()));
+  auto const ends = tutti::detail::run_threads(3, [&](thread_rendezvous& seat) {
+    auto r = p.join(member_of(seat.rank()));
     return r.exchange("x").size();
   });
   for (auto const& e : ends) {
     BOOST_TEST(e.value() == 3U);
   }
-  std::string const nothing = "tut1\x07" + std::string(11, '\0');
+  std::string const blank_answer = "tut1\x07" + std::string(11, '\0');
   for (tutti::detail::descriptor const& s : unknown_peers) {
-    BOOST_TEST(answer_to(s) == nothing);
+    BOOST_TEST(answer_to(s) == blank_answer);
   }
 }
 
@@ -327,8 +328,8 @@ BOOST_AUTO_TEST_CASE(a_seat_that_is_given_up_or_misused_is_free_again) {
   for (std::string const& more : {std::string("close"), std::string("y"), std::string(1'000'000, 'y')}) {
     place p;
     std::atomic<int> step{0};
-    auto const ends = tutti::detail::run_threads(3, [&](tutti::detail::thread_rendezvous& at) -> std::string {
-      if (at.rank() == 2) {
+    auto const ends = tutti::detail::run_threads(3, [&](thread_rendezvous& seat) -> std::string {
+      if (seat.rank() == 2) {
         tutti::detail::descriptor s = speak(p, hello_frame(1, 3, ""));
         if (more == "close") {
           s.reset();
@@ -338,12 +339,12 @@ BOOST_AUTO_TEST_CASE(a_seat_that_is_given_up_or_misused_is_free_again) {
         }
         step = 1;
       }
-      if (at.rank() == 1) {
+      if (seat.rank() == 1) {
         while (step == 0) {
           std::this_thread::yield();
         }
       }
-      auto r = p.join(as(at.rank(), 3));
+      auto r = p.join(member(seat.rank(), 3));
       (void)r.exchange("");
       return r.refusals().empty() ? "" : r.refusals()[0];
     });
@@ -357,30 +358,32 @@ BOOST_AUTO_TEST_CASE(a_seat_that_is_given_up_or_misused_is_free_again) {
 /// Texts of an exchange are short: an oversized one is not stored.
 BOOST_AUTO_TEST_CASE(a_text_without_end_is_named_and_not_kept) {
   place p;
-  auto const ends = tutti::detail::run_threads(2, [&](tutti::detail::thread_rendezvous& at) {
-    auto r = p.join(as(at.rank(), 2));
-    (void)r.exchange(at.rank() == 0 ? "" : std::string(10'000'000, 'x'));
+  auto const ends = tutti::detail::run_threads(2, [&](thread_rendezvous& seat) {
+    auto r = p.join(member(seat.rank(), 2));
+    (void)r.exchange(seat.rank() == 0 ? "" : std::string(10'000'000, 'x'));
   });
   BOOST_TEST(has(ends[0].failure().text, "rank 1 (" + tutti::host_name()), ends[0].failure().text);
   BOOST_TEST(has(ends[0].failure().text, "gave a text of more than 2097152 bytes"), ends[0].failure().text);
 }
 
 BOOST_AUTO_TEST_CASE(an_unserved_port_is_said_after_the_deadline) {
-  auto const port = place().at.port;
-  auto const before = tutti::steady_now();
-  BOOST_CHECK_EXCEPTION(tcp_rendezvous({"127.0.0.1", port}, as(2, 4, 200ms)), tutti::error, [](tutti::error const& e) {
-    return has(e.what(), "rank 2 of 4 did not reach rank 0 at 127.0.0.1:") && has(e.what(), "within 0.2 s") &&
-           has(e.what(), "Connection refused") && e.at_fault() == std::vector<rank_type>{0} && e.self() == 2;
-  });
-  BOOST_TEST((tutti::steady_now() - before < 10s));
-  BOOST_CHECK_EXCEPTION(tcp_rendezvous({"no such host", port}, as(1, 2, 50ms)), tutti::error,
+  auto const port = place().address.port;
+  auto const begin = tutti::steady_now();
+  BOOST_CHECK_EXCEPTION(
+      tcp_rendezvous({"127.0.0.1", port}, member(2, 4, 200ms)), tutti::error, [](tutti::error const& e) {
+        return has(e.what(), "rank 2 of 4 did not reach rank 0 at 127.0.0.1:") && has(e.what(), "within 0.2 s") &&
+               has(e.what(), "Connection refused") && e.at_fault() == std::vector<rank_type>{0} && e.self() == 2;
+      });
+  BOOST_TEST((tutti::steady_now() - begin < 10s));
+  BOOST_CHECK_EXCEPTION(tcp_rendezvous({"no such host", port}, member(1, 2, 50ms)), tutti::error,
                         [](tutti::error const& e) { return has(e.what(), "cannot resolve host 'no such host'"); });
 }
 
 BOOST_AUTO_TEST_CASE(foreign_bytes_and_silent_connections_disturb_no_rank) {
   place p;
   auto const connect = [&] {
-    tutti::detail::descriptor s = net::connect(net::resolve("127.0.0.1", p.at.port).at(0), tutti::steady_now() + 5s);
+    tutti::detail::descriptor s =
+        net::connect(net::resolve("127.0.0.1", p.address.port).at(0), tutti::steady_now() + 5s);
     BOOST_REQUIRE(s);
     return s;
   };
@@ -395,14 +398,14 @@ BOOST_AUTO_TEST_CASE(foreign_bytes_and_silent_connections_disturb_no_rank) {
     say(unknown_peers.back(), text);
   }
   (void)connect();  // connects and disconnects
-  auto const before = tutti::steady_now();
-  auto const refused = tutti::detail::run_threads(3, [&](tutti::detail::thread_rendezvous& at) {
-    auto r = p.join(as(at.rank(), 3));
+  auto const begin = tutti::steady_now();
+  auto const refusals = tutti::detail::run_threads(3, [&](thread_rendezvous& seat) {
+    auto r = p.join(member(seat.rank(), 3));
     (void)r.exchange("");
     return r.refusals();
   });
-  BOOST_TEST((tutti::steady_now() - before < 10s));
-  auto const log = refused[0].value();
+  BOOST_TEST((tutti::steady_now() - begin < 10s));
+  auto const log = refusals[0].value();
   auto const count = [&](std::string const& word) {
     return std::count_if(log.begin(), log.end(), [&](std::string const& l) { return has(l, word); });
   };
@@ -410,33 +413,33 @@ BOOST_AUTO_TEST_CASE(foreign_bytes_and_silent_connections_disturb_no_rank) {
   BOOST_TEST(count("not a greeting") == 8);
   BOOST_TEST(count("too long") == 1);
   BOOST_TEST(count("closed before") == 1);
-  BOOST_TEST(refused[1].value().empty());
+  BOOST_TEST(refusals[1].value().empty());
 }
 
 BOOST_AUTO_TEST_CASE(chatter_does_not_keep_the_deadline_away) {
   place p;
-  std::atomic<bool> over{false};
+  std::atomic<bool> is_over{false};
   std::thread chatter([&] {
-    auto const to = net::resolve("127.0.0.1", p.at.port).at(0);
-    while (!over) {
-      tutti::detail::descriptor const s = net::connect(to, tutti::steady_now() + 1s);
+    auto const address = net::resolve("127.0.0.1", p.address.port).at(0);
+    while (!is_over) {
+      tutti::detail::descriptor const s = net::connect(address, tutti::steady_now() + 1s);
       if (s) {
         tutti::detail::write_some(s.get(), tutti::detail::bytes_of("hello?"));
       }
     }
   });
-  auto const before = tutti::steady_now();
-  BOOST_CHECK_THROW(p.join(as(0, 2, 200ms)), tutti::error);
-  BOOST_TEST((tutti::steady_now() - before < 10s));
-  over = true;
+  auto const begin = tutti::steady_now();
+  BOOST_CHECK_THROW(p.join(member(0, 2, 200ms)), tutti::error);
+  BOOST_TEST((tutti::steady_now() - begin < 10s));
+  is_over = true;
   chatter.join();
 }
 
 BOOST_AUTO_TEST_CASE(a_member_that_goes_away_before_an_exchange_is_named_to_the_others) {
   place p;
-  auto const ends = tutti::detail::run_threads(3, [&](tutti::detail::thread_rendezvous& at) {
-    auto r = p.join(as(at.rank(), 3));
-    if (at.rank() == 2) {
+  auto const ends = tutti::detail::run_threads(3, [&](thread_rendezvous& seat) {
+    auto r = p.join(member(seat.rank(), 3));
+    if (seat.rank() == 2) {
       throw std::runtime_error("dead");  // closes its connection
     }
     (void)r.exchange("");
@@ -450,18 +453,18 @@ BOOST_AUTO_TEST_CASE(a_member_that_goes_away_before_an_exchange_is_named_to_the_
 BOOST_AUTO_TEST_CASE(a_member_that_goes_away_while_others_come_is_named_if_its_seat_stays_empty) {
   place p;
   speak(p, hello_frame(2, 3, "")).reset();  // sends a hello and dies
-  auto const ends = join_all(p, {as(0, 3, 300ms), as(1, 3)});
+  auto const ends = join_all(p, {member(0, 3, 300ms), member(1, 3)});
   check_all_fail(
       ends, {"rank 2 of 3 did not join at", "refused: 127.0.0.1:", "rank 2 (h, pid 1) closed its connection"}, {2});
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_that_does_not_exchange_is_named_to_the_others) {
   place p;
-  std::atomic<int> failed{0};
-  auto const ends = tutti::detail::run_threads(3, [&](tutti::detail::thread_rendezvous& at) {
-    auto r = p.join(as(at.rank(), 3, 1s));
-    if (at.rank() == 1) {
-      while (failed < 2) {
+  std::atomic<int> failures{0};
+  auto const ends = tutti::detail::run_threads(3, [&](thread_rendezvous& seat) {
+    auto r = p.join(member(seat.rank(), 3, 1s));
+    if (seat.rank() == 1) {
+      while (failures < 2) {
         std::this_thread::yield();
       }
       return;
@@ -469,10 +472,10 @@ BOOST_AUTO_TEST_CASE(a_rank_that_does_not_exchange_is_named_to_the_others) {
     try {
       (void)r.exchange("");
     } catch (...) {
-      ++failed;
+      ++failures;
       throw;
     }
-    ++failed;
+    ++failures;
   });
   BOOST_TEST(ends[1].has_value());
   for (rank_type r : {0U, 2U}) {
@@ -483,9 +486,9 @@ BOOST_AUTO_TEST_CASE(a_rank_that_does_not_exchange_is_named_to_the_others) {
 
 BOOST_AUTO_TEST_CASE(an_exchange_that_rank_0_does_not_make_fails_at_once) {
   place p;
-  auto const ends = tutti::detail::run_threads(2, [&](tutti::detail::thread_rendezvous& at) {
-    auto r = p.join(as(at.rank(), 2));
-    if (at.rank() == 1) {
+  auto const ends = tutti::detail::run_threads(2, [&](thread_rendezvous& seat) {
+    auto r = p.join(member(seat.rank(), 2));
+    if (seat.rank() == 1) {
       (void)r.exchange("");
     }
   });

@@ -17,22 +17,22 @@ using tutti::detail::thread_rendezvous;
 namespace {
 
 /// The texts received by the threads of each process, process by process; process p has threads[p] threads.
-std::vector<tutti::outcome<std::string>> heard(std::vector<rank_type> const& threads) {
+std::vector<tutti::outcome<std::string>> collect_texts(std::vector<rank_type> const& threads) {
   return tutti::detail::run_processes(static_cast<rank_type>(threads.size()), [&](process_rendezvous& processes) {
-    std::string all;
+    std::string result;
     for (auto const& end : tutti::detail::run_threads(threads[processes.rank()], [&](thread_rendezvous& seat) {
            tutti::detail::team_rendezvous meet(seat, processes);
            std::string text;
            for (int round = 0; round < 2; ++round) {
-             for (auto const& said : meet.exchange(std::to_string(meet.rank()) + "/" + std::to_string(meet.size()))) {
-               text += said + " ";
+             for (auto const& word : meet.exchange(std::to_string(meet.rank()) + "/" + std::to_string(meet.size()))) {
+               text += word + " ";
              }
            }
            return text;
          })) {
-      all += (end ? end.value() : end.failure().text) + "; ";
+      result += (end ? end.value() : end.failure().text) + "; ";
     }
-    return all;
+    return result;
   });
 }
 
@@ -45,13 +45,13 @@ BOOST_AUTO_TEST_CASE(threads_of_processes_meet_in_rank_order) {
     for (rank_type r = 0; r < size; ++r) {
       once += std::to_string(r) + "/" + std::to_string(size) + " ";
     }
-    auto const all = heard(threads);
+    auto const results = collect_texts(threads);
     for (std::size_t p = 0; p < threads.size(); ++p) {
       std::string expected;
       for (rank_type t = 0; t < threads[p]; ++t) {
         expected += once + once + "; ";
       }
-      BOOST_TEST(all[p].value() == expected);
+      BOOST_TEST(results[p].value() == expected);
     }
   }
 }
@@ -61,17 +61,18 @@ BOOST_AUTO_TEST_CASE(a_process_that_does_not_come_is_named_on_every_thread) {
     if (processes.rank() == 1) {
       throw std::runtime_error("not today");
     }
-    std::string all;
+    std::string result;
     for (auto const& end : tutti::detail::run_threads(
              3, [&](thread_rendezvous& seat) { tutti::detail::team_rendezvous const meet(seat, processes); })) {
-      all += end ? "came together; " : end.failure().text + "; ";
+      result += end ? "came together; " : end.failure().text + "; ";
     }
-    return all;
+    return result;
   });
   std::string const text = ends[0].value();
-  std::size_t told = 0;
-  for (auto at = text.find("not today"); at != std::string::npos; at = text.find("not today", at + 1)) {
-    ++told;
+  std::size_t count = 0;
+  for (auto position = text.find("not today"); position != std::string::npos;
+       position = text.find("not today", position + 1)) {
+    ++count;
   }
-  BOOST_TEST(told == 3, text);
+  BOOST_TEST(count == 3, text);
 }

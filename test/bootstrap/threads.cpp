@@ -24,15 +24,15 @@ bool says(tutti::rank_failure const& f, std::string_view text) {
 
 BOOST_AUTO_TEST_CASE(all_get_every_text_in_rank_order_in_every_round) {
   for (rank_type n : {1U, 2U, 3U, 8U}) {
-    auto const ends = tutti::detail::run_threads(n, [](thread_rendezvous& at) {
+    auto const ends = tutti::detail::run_threads(n, [](thread_rendezvous& seat) {
       int good = 0;
       for (int round = 0; round < 50; ++round) {
-        auto const all = at.exchange(std::to_string(at.rank()) + "/" + std::to_string(round));
-        bool same = all.size() == at.size();
-        for (std::size_t r = 0; same && r < all.size(); ++r) {
-          same = all[r] == std::to_string(r) + "/" + std::to_string(round);
+        auto const texts = seat.exchange(std::to_string(seat.rank()) + "/" + std::to_string(round));
+        bool is_right = texts.size() == seat.size();
+        for (std::size_t r = 0; is_right && r < texts.size(); ++r) {
+          is_right = texts[r] == std::to_string(r) + "/" + std::to_string(round);
         }
-        good += same ? 1 : 0;
+        good += is_right ? 1 : 0;
       }
       return good;
     });
@@ -45,36 +45,36 @@ BOOST_AUTO_TEST_CASE(all_get_every_text_in_rank_order_in_every_round) {
 
 BOOST_AUTO_TEST_CASE(patience_may_be_without_end) {
   auto const ends = tutti::detail::run_threads(
-      3, [](thread_rendezvous& at) { return at.exchange("here").size(); }, tutti::no_deadline);
+      3, [](thread_rendezvous& seat) { return seat.exchange("here").size(); }, tutti::no_deadline);
   for (auto const& e : ends) {
     BOOST_TEST(e.value() == 3U);
   }
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_that_fails_first_fails_the_exchange_of_the_others_by_name) {
-  auto const before = tutti::steady_now();
-  auto const ends = tutti::detail::run_threads(4, [](thread_rendezvous& at) {
-    if (at.rank() == 2) {
+  auto const begin = tutti::steady_now();
+  auto const ends = tutti::detail::run_threads(4, [](thread_rendezvous& seat) {
+    if (seat.rank() == 2) {
       throw std::runtime_error("no such file");
     }
-    at.exchange("here");
+    seat.exchange("here");
   });
-  BOOST_TEST((tutti::steady_now() - before < 20s));
+  BOOST_TEST((tutti::steady_now() - begin < 20s));
   BOOST_TEST((ends[2].failure().kind == tutti::failure::none));
   BOOST_TEST(ends[2].failure().text == "no such file");
   for (rank_type r : {0U, 1U, 3U}) {
-    auto const& why = ends[r].failure();
-    BOOST_TEST((why.kind == tutti::failure::join));
-    BOOST_TEST(says(why, "rank 2 failed before: no such file"), why.text);
-    BOOST_TEST((why.at_fault == std::vector<rank_type>{2}));
+    auto const& failure = ends[r].failure();
+    BOOST_TEST((failure.kind == tutti::failure::join));
+    BOOST_TEST(says(failure, "rank 2 failed before: no such file"), failure.text);
+    BOOST_TEST((failure.at_fault == std::vector<rank_type>{2}));
   }
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_that_returns_early_fails_the_exchange_of_the_others_by_name) {
-  auto const ends = tutti::detail::run_threads(3, [](thread_rendezvous& at) {
-    at.exchange("first");
-    if (at.rank() != 1) {
-      at.exchange("second");
+  auto const ends = tutti::detail::run_threads(3, [](thread_rendezvous& seat) {
+    seat.exchange("first");
+    if (seat.rank() != 1) {
+      seat.exchange("second");
     }
   });
   BOOST_TEST(ends[1].has_value());
@@ -87,14 +87,14 @@ BOOST_AUTO_TEST_CASE(a_rank_that_does_not_come_is_named_at_the_deadline) {
   std::atomic<bool> given_up{false};
   auto const ends = tutti::detail::run_threads(
       3,
-      [&](thread_rendezvous& at) {
-        if (at.rank() == 1) {
+      [&](thread_rendezvous& seat) {
+        if (seat.rank() == 1) {
           given_up.wait(false);
         }
         try {
-          at.exchange("here");
+          seat.exchange("here");
         } catch (...) {
-          if (at.rank() == 0) {
+          if (seat.rank() == 0) {
             given_up = true;
             given_up.notify_all();
           }
@@ -110,16 +110,16 @@ BOOST_AUTO_TEST_CASE(a_rank_that_does_not_come_is_named_at_the_deadline) {
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_that_fails_between_exchanges_is_an_error_of_all) {
-  auto const ends = tutti::detail::run_threads(3, [](thread_rendezvous& at) {
-    tutti::detail::joint_rendezvous all(at);
+  auto const ends = tutti::detail::run_threads(3, [](thread_rendezvous& seat) {
+    tutti::detail::joint_rendezvous joint(seat);
     try {
-      all.exchange("here");
-      if (at.rank() == 1) {
+      joint.exchange("here");
+      if (seat.rank() == 1) {
         throw tutti::error(tutti::failure::join, "there is no memory");
       }
-      all.exchange("ready");
+      joint.exchange("ready");
     } catch (...) {
-      all.fail();
+      joint.fail();
     }
   });
   for (auto const& end : ends) {
@@ -130,37 +130,37 @@ BOOST_AUTO_TEST_CASE(a_rank_that_fails_between_exchanges_is_an_error_of_all) {
 
 BOOST_AUTO_TEST_CASE(a_cancelled_thread_ends_at_a_point_of_its_own) {
   using tutti::detail::cancellation_shield;
-  std::atomic<int> reached{0};
-  std::atomic<bool> unwound{false};
+  std::atomic<int> stage{0};
+  std::atomic<bool> is_unwound{false};
   auto const ends = tutti::detail::run_threads(1, [&](thread_rendezvous&) {
     try {
-      cancellation_shield const outside;
+      cancellation_shield const shield;
       ::pthread_cancel(::pthread_self());
       ::pthread_testcancel();
-      reached = 1;
+      stage = 1;
       {
-        cancellation_shield const throughout(cancellation_shield::points::silent);
+        cancellation_shield const inner_shield(cancellation_shield::points::silent);
         cancellation_shield::point();
-        reached = 2;
+        stage = 2;
       }
       cancellation_shield::point();
-      reached = 3;
+      stage = 3;
     } catch (...) {
-      unwound = tutti::detail::is_forced_unwind();
+      is_unwound = tutti::detail::is_forced_unwind();
       throw;
     }
   });
-  BOOST_TEST(reached == 2);
-  BOOST_TEST(unwound);
+  BOOST_TEST(stage == 2);
+  BOOST_TEST(is_unwound);
   BOOST_TEST(!ends[0].has_value());
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_that_ends_its_thread_has_failed) {
-  auto const ends = tutti::detail::run_threads(2, [](thread_rendezvous& at) {
-    if (at.rank() == 1) {
+  auto const ends = tutti::detail::run_threads(2, [](thread_rendezvous& seat) {
+    if (seat.rank() == 1) {
       ::pthread_exit(nullptr);
     }
-    at.exchange("here");
+    seat.exchange("here");
   });
   for (auto const& end : ends) {
     BOOST_TEST(says(end.failure(), "has ended itself (pthread_exit)"), end.failure().text);
@@ -168,11 +168,11 @@ BOOST_AUTO_TEST_CASE(a_rank_that_ends_its_thread_has_failed) {
 }
 
 BOOST_AUTO_TEST_CASE(an_outcome_throws_what_the_rank_threw) {
-  auto ends = tutti::detail::run_threads(3, [](thread_rendezvous& at) -> std::unique_ptr<int> {
-    if (at.rank() == 1) {
+  auto ends = tutti::detail::run_threads(3, [](thread_rendezvous& seat) -> std::unique_ptr<int> {
+    if (seat.rank() == 1) {
       throw tutti::error(tutti::failure::mismatch, "different calls").set_ranks(1, {0, 2});
     }
-    if (at.rank() == 2) {
+    if (seat.rank() == 2) {
       throw 7;
     }
     return std::make_unique<int>(5);

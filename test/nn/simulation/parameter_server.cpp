@@ -49,7 +49,7 @@ using tutti::rank_type;
 namespace {
 
 // 203 images: the last batch of an epoch has only 11.
-constexpr std::array<std::size_t, 2> hidden{12, 9};
+constexpr std::array<std::size_t, 2> hidden_sizes{12, 9};
 
 nn::settings make_settings() {
   nn::settings s;
@@ -60,14 +60,14 @@ nn::settings make_settings() {
 }
 
 nn::data_pair const& data() {
-  static nn::data_pair const all{nn::digits(203, 1), nn::digits(50, 1, 1000)};
-  return all;
+  static nn::data_pair const sets{nn::digits(203, 1), nn::digits(50, 1, 1000)};
+  return sets;
 }
 
 nn::replica replica(rank_type rank, rank_type size, nn::settings const& s) {
   nn::set_threads(1);
   return nn::replica(
-      nn::model<float>(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu), nn::replica::extra_scalars),
+      nn::model<float>(nn::mlp<float>(784, hidden_sizes, 10, nn::hidden_activation::relu), nn::replica::extra_scalars),
       data().training, data().test, s, rank, size);
 }
 
@@ -86,35 +86,35 @@ struct slow_worker {
   }
 };
 
-outcome train_in_virtual_time(rank_type ranks, rank_type servers, ps::consistency how,
+outcome train_in_virtual_time(rank_type ranks, rank_type servers, ps::consistency consistency,
                               nn::settings const& s = make_settings(), rank_type slow = tutti::no_rank) {
   (void)data();
-  outcome all;
+  outcome result;
   tutti::simulation_options options;
   options.stack_bytes = std::size_t{4} << 20;
-  auto const ended = tutti::simulate(
+  auto const run = tutti::simulate(
       support::busy_cluster(), ranks,
       [&](auto& world) {
         ps::roles const roles(ranks, servers);
         auto model = replica(roles.serves(world.rank()) ? 0 : roles.worker(world.rank()), roles.workers(), s);
         nn::history history;
-        auto sum = ps::train(world, roles, model, how, {}, slow_worker{&world.transport(), slow}, history);
+        auto sum = ps::train(world, roles, model, consistency, {}, slow_worker{&world.transport(), slow}, history);
         if (world.rank() == 0) {
-          all = {std::move(history), std::move(sum)};
+          result = {std::move(history), std::move(sum)};
         }
       },
       options);
-  for (auto const& one : ended.results) {
-    BOOST_REQUIRE_MESSAGE(one.has_value(), one.failure().text);
+  for (auto const& rank_result : run.results) {
+    BOOST_REQUIRE_MESSAGE(rank_result.has_value(), rank_result.failure().text);
   }
-  return all;
+  return result;
 }
 
 nn::history train_alone(nn::settings const& s) {
   auto model = replica(0, 1, s);
-  nn::local_only one;
+  nn::local_only strategy;
   nn::history history;
-  nn::train(model, one, history);
+  nn::train(model, strategy, history);
   return history;
 }
 
@@ -127,19 +127,19 @@ BOOST_AUTO_TEST_CASE(without_staleness_it_is_synchronous_training) {
     auto const expected = train_alone(s);
     for (rank_type const servers : {1U, 2U, 3U}) {
       for (bool const sends : {false, true}) {
-        auto const got = train_in_virtual_time(servers + 3, servers, {.staleness = 0, .server_sends = sends}, s);
-        BOOST_REQUIRE(got.history.steps.size() == expected.steps.size());
+        auto const result = train_in_virtual_time(servers + 3, servers, {.staleness = 0, .server_sends = sends}, s);
+        BOOST_REQUIRE(result.history.steps.size() == expected.steps.size());
         for (std::size_t i = 0; i != expected.steps.size(); ++i) {
-          BOOST_TEST(std::abs(got.history.steps[i].loss - expected.steps[i].loss) < 1e-4F,
+          BOOST_TEST(std::abs(result.history.steps[i].loss - expected.steps[i].loss) < 1e-4F,
                      servers << " servers, step " << i);
-          BOOST_TEST(std::abs(got.history.steps[i].accuracy - expected.steps[i].accuracy) < 1e-5F);
-          BOOST_TEST(got.history.steps[i].images == expected.steps[i].images);
+          BOOST_TEST(std::abs(result.history.steps[i].accuracy - expected.steps[i].accuracy) < 1e-5F);
+          BOOST_TEST(result.history.steps[i].images == expected.steps[i].images);
         }
-        BOOST_REQUIRE(got.history.epochs.size() == 2U);
+        BOOST_REQUIRE(result.history.epochs.size() == 2U);
         for (std::size_t e = 0; e != 2; ++e) {
-          BOOST_TEST(std::abs(got.history.epochs[e].test_loss - expected.epochs[e].test_loss) < 1e-4);
+          BOOST_TEST(std::abs(result.history.epochs[e].test_loss - expected.epochs[e].test_loss) < 1e-4);
         }
-        BOOST_TEST(got.sum.missed_updates().largest() == 0U);
+        BOOST_TEST(result.sum.missed_updates().largest() == 0U);
       }
     }
   }
@@ -147,29 +147,29 @@ BOOST_AUTO_TEST_CASE(without_staleness_it_is_synchronous_training) {
 
 BOOST_AUTO_TEST_CASE(without_staleness_the_bits_do_not_depend_on_which_rank_is_slow) {
   auto const first = train_in_virtual_time(5, 2, {.staleness = 0});
-  auto const again = train_in_virtual_time(5, 2, {.staleness = 0, .server_sends = true}, make_settings(), 2);
+  auto const second = train_in_virtual_time(5, 2, {.staleness = 0, .server_sends = true}, make_settings(), 2);
   for (std::size_t i = 0; i != first.history.steps.size(); ++i) {
-    auto const bits = [i](outcome const& one) { return std::bit_cast<std::uint32_t>(one.history.steps[i].loss); };
-    BOOST_TEST(bits(first) == bits(again), "step " << i);
+    auto const bits = [i](outcome const& result) { return std::bit_cast<std::uint32_t>(result.history.steps[i].loss); };
+    BOOST_TEST(bits(first) == bits(second), "step " << i);
   }
 }
 
 BOOST_AUTO_TEST_CASE(no_worker_reads_further_ahead_than_the_bound) {
   for (ps::clock_value const bound : {0U, 1U, 3U}) {
-    auto const got = train_in_virtual_time(5, 2, {.staleness = bound}, make_settings(), 1);
-    auto const lead = got.sum.lead();
+    auto const result = train_in_virtual_time(5, 2, {.staleness = bound}, make_settings(), 1);
+    auto const lead = result.sum.lead();
     BOOST_TEST(lead.largest() == bound);  // the fast workers do reach the bound
     BOOST_TEST(lead.total() > 100U);
   }
-  auto const got = train_in_virtual_time(5, 2, {.staleness = ps::consistency::no_bound}, make_settings(), 1);
+  auto const result = train_in_virtual_time(5, 2, {.staleness = ps::consistency::no_bound}, make_settings(), 1);
   auto const in_step = train_in_virtual_time(5, 2, {.staleness = 0}, make_settings(), 1);
-  BOOST_TEST(got.sum.lead().largest() > 3U);
+  BOOST_TEST(result.sum.lead().largest() > 3U);
   // One of 3 workers takes 10 ms for a step, the others 1 ms. All together make as many as in synchronous training.
-  BOOST_TEST(got.sum.ranks[2].steps > 5 * got.sum.ranks[3].steps);
-  BOOST_TEST(got.sum.ranks[2].steps + got.sum.ranks[3].steps + got.sum.ranks[4].steps ==
+  BOOST_TEST(result.sum.ranks[2].steps > 5 * result.sum.ranks[3].steps);
+  BOOST_TEST(result.sum.ranks[2].steps + result.sum.ranks[3].steps + result.sum.ranks[4].steps ==
              3 * in_step.history.steps.size());
-  BOOST_TEST(got.history.epochs.size() == 2U);
-  BOOST_TEST(got.history.epochs.back().seconds < in_step.history.epochs.back().seconds / 4);
+  BOOST_TEST(result.history.epochs.size() == 2U);
+  BOOST_TEST(result.history.epochs.back().seconds < in_step.history.epochs.back().seconds / 4);
 }
 
 namespace {
@@ -177,8 +177,8 @@ namespace {
 /// Spends a server's virtual time after each step of all workers.
 struct slow_reader {
   tutti::simulated_transport* clock;
-  std::chrono::milliseconds takes;
-  void step(nn::step_result const&, nn::replica const&) const { clock->spend(takes); }
+  std::chrono::milliseconds step_time;
+  void step(nn::step_result const&, nn::replica const&) const { clock->spend(step_time); }
   void epoch(nn::epoch_result const&) const {}
 };
 
@@ -188,25 +188,25 @@ struct long_trace : tutti::memory_trace {
 };
 
 /// The trace of one server and three workers. The server or the last worker may be slow.
-tutti::causality trace_of(std::chrono::milliseconds server_takes, rank_type slow) {
+tutti::causality trace_of(std::chrono::milliseconds server_step_time, rank_type slow) {
   (void)data();
-  std::vector<tutti::timeline> all(4);
+  std::vector<tutti::timeline> timelines(4);
   tutti::simulation_options options;
   options.stack_bytes = std::size_t{4} << 20;
-  auto const ended = tutti::simulate<long_trace>(
+  auto const run = tutti::simulate<long_trace>(
       support::busy_cluster(), 4,
       [&](auto& world) {
         ps::roles const roles(4, 1);
         auto model = replica(roles.serves(world.rank()) ? 0 : roles.worker(world.rank()), 3, make_settings());
-        slow_reader reader{&world.transport(), server_takes};
+        slow_reader reader{&world.transport(), server_step_time};
         (void)ps::train(world, roles, model, {}, {}, slow_worker{&world.transport(), slow}, reader);
-        all[world.rank()] = tutti::timeline::copy_of(world.trace());
+        timelines[world.rank()] = tutti::timeline::copy_of(world.trace());
       },
       options);
-  for (auto const& one : ended.results) {
-    BOOST_REQUIRE_MESSAGE(one.has_value(), one.failure().text);
+  for (auto const& rank_result : run.results) {
+    BOOST_REQUIRE_MESSAGE(rank_result.has_value(), rank_result.failure().text);
   }
-  return tutti::causality(std::move(all));
+  return tutti::causality(std::move(timelines));
 }
 
 }  // namespace
@@ -228,22 +228,22 @@ BOOST_AUTO_TEST_CASE(a_trace_tells_a_late_server_from_a_late_worker) {
   BOOST_TEST(text.find("worker 2 held up the others most") != std::string::npos, text);
 
   // The weights that a worker pulls depend on earlier pushes of each of the others.
-  std::size_t pulled = 0;
+  std::size_t dependent_pulls = 0;
   for (std::size_t i = 0; i != late_worker.timeline_of(1).size(); ++i) {
-    if (auto const why = late_worker.cause({1, i})) {
-      BOOST_TEST(why->rank == 0U);
-      BOOST_TEST(late_worker.at(*why).peer == 1U);
+    if (auto const cause = late_worker.cause({1, i})) {
+      BOOST_TEST(cause->rank == 0U);
+      BOOST_TEST(late_worker.at(*cause).peer == 1U);
       auto const clock = late_worker.clock({1, i});
-      pulled += clock[2] > 0 && clock[3] > 0 ? 1U : 0U;
+      dependent_pulls += clock[2] > 0 && clock[3] > 0 ? 1U : 0U;
     }
   }
-  BOOST_TEST(pulled > 20U);
+  BOOST_TEST(dependent_pulls > 20U);
 }
 
 namespace {
 
-struct interrupted : std::runtime_error {
-  interrupted() : std::runtime_error("interrupted") {}
+struct interruption : std::runtime_error {
+  interruption() : std::runtime_error("interrupted") {}
 };
 
 /// Interrupts rank 0, and so all ranks, when servers have been checkpointed for the first time.
@@ -253,7 +253,7 @@ struct breaker {
   void epoch(nn::epoch_result const&) const {}
   void on_pause(nn::replica const&) const {
     if (breaks) {
-      throw interrupted();
+      throw interruption();
     }
   }
 };
@@ -262,17 +262,17 @@ struct breaker {
 struct kept_run {
   nn::history history;
   std::vector<float> weights;
-  std::size_t resumed = 0;
+  std::size_t steps_before_resume = 0;
 };
 
-kept_run train_and_keep(rank_type ranks, rank_type servers, ps::consistency how, std::filesystem::path const& folder,
-                        bool resume, bool breaks) {
+kept_run train_and_keep(rank_type ranks, rank_type servers, ps::consistency consistency,
+                        std::filesystem::path const& folder, bool resume, bool breaks) {
   (void)data();
   kept_run result;
   tutti::simulation_options options;
   options.stack_bytes = std::size_t{4} << 20;
-  how.pauses_after_epochs = true;
-  auto const ended = tutti::simulate(
+  consistency.pauses_after_epochs = true;
+  auto const run = tutti::simulate(
       support::busy_cluster(), ranks,
       [&](auto& world) {
         ps::roles const roles(ranks, servers);
@@ -282,17 +282,17 @@ kept_run train_and_keep(rank_type ranks, rank_type servers, ps::consistency how,
         nn::fingerprint print;
         print.add(make_settings());
         nn::server_checkpointer keeper(world, model, history, print, {folder, 0, 2, false, resume});
-        std::size_t const before = history.steps.size();
+        std::size_t const old_steps = history.steps.size();
         breaker end{breaks};
-        (void)ps::train(world, roles, model, how, {}, slow_worker{&world.transport(), 1}, history, keeper, end);
+        (void)ps::train(world, roles, model, consistency, {}, slow_worker{&world.transport(), 1}, history, keeper, end);
         if (world.rank() == 0) {
           BOOST_TEST(keeper.problem() == "");
-          result = {std::move(history), {model.parameters().begin(), model.parameters().end()}, before};
+          result = {std::move(history), {model.parameters().begin(), model.parameters().end()}, old_steps};
         }
       },
       options);
-  for (auto const& one : ended.results) {
-    BOOST_REQUIRE_MESSAGE(breaks || one.has_value(), one.failure().text);
+  for (auto const& rank_result : run.results) {
+    BOOST_REQUIRE_MESSAGE(breaks || rank_result.has_value(), rank_result.failure().text);
   }
   return result;
 }
@@ -315,7 +315,7 @@ BOOST_AUTO_TEST_CASE(what_servers_hold_is_kept_and_gone_on_from) {
     (void)train_and_keep(5, 2, {.staleness = bound}, folder, false, true);
     std::filesystem::copy(folder, folder.string() + "-more");
     auto const rest = train_and_keep(5, 2, {.staleness = bound}, folder, true, false);
-    BOOST_TEST(rest.resumed == steps / 2);
+    BOOST_TEST(rest.steps_before_resume == steps / 2);
     BOOST_TEST(rest.history.steps.size() == steps);
     BOOST_TEST(rest.history.epochs.size() == 2U);
     if (bound == 0) {
@@ -325,15 +325,15 @@ BOOST_AUTO_TEST_CASE(what_servers_hold_is_kept_and_gone_on_from) {
       }
       BOOST_TEST(rest.history.epochs[1].test_loss == whole.history.epochs[1].test_loss);
     }
-    auto const more = train_and_keep(4, 1, {.staleness = bound}, folder.string() + "-more", true, false);
-    BOOST_TEST(more.resumed == steps / 2);
-    BOOST_TEST(more.history.steps.size() == steps);
-    BOOST_TEST(std::abs(more.history.epochs[1].test_loss - whole.history.epochs[1].test_loss) <
+    auto const smaller_run = train_and_keep(4, 1, {.staleness = bound}, folder.string() + "-more", true, false);
+    BOOST_TEST(smaller_run.steps_before_resume == steps / 2);
+    BOOST_TEST(smaller_run.history.steps.size() == steps);
+    BOOST_TEST(std::abs(smaller_run.history.epochs[1].test_loss - whole.history.epochs[1].test_loss) <
                (bound == 0 ? 1e-3 : 0.5));
   }
-  auto const done = train_and_keep(5, 2, {.staleness = 0}, root / "whole", true, false);
-  BOOST_TEST(done.resumed == steps);
-  BOOST_TEST((done.weights == whole.weights));
+  auto const complete_run = train_and_keep(5, 2, {.staleness = 0}, root / "whole", true, false);
+  BOOST_TEST(complete_run.steps_before_resume == steps);
+  BOOST_TEST((complete_run.weights == whole.weights));
   std::filesystem::remove_all(root);
 }
 
@@ -347,26 +347,26 @@ BOOST_AUTO_TEST_CASE(workers_rest_when_the_test_is_done_by_any_of_them) {
     auto const next = tasks.next(worker);
     return next ? static_cast<int>(next->kind) : -1;
   };
-  auto const is = [](ps::detail::task_kind what) { return static_cast<int>(what); };
-  for (auto const what : {ps::detail::task_kind::load_data, ps::detail::task_kind::iterate}) {
+  auto const number_of = [](ps::detail::task_kind kind) { return static_cast<int>(kind); };
+  for (auto const kind : {ps::detail::task_kind::load_data, ps::detail::task_kind::iterate}) {
     for (std::size_t const worker : {0U, 1U, 2U}) {
-      BOOST_TEST(next_task(worker) == is(what));
+      BOOST_TEST(next_task(worker) == number_of(kind));
     }
   }
-  BOOST_TEST(next_task(0) == is(ps::detail::task_kind::test));
+  BOOST_TEST(next_task(0) == number_of(ps::detail::task_kind::test));
   for (std::size_t const worker : {1U, 2U}) {
-    BOOST_TEST(next_task(worker) == is(ps::detail::task_kind::hold));
+    BOOST_TEST(next_task(worker) == number_of(ps::detail::task_kind::hold));
     BOOST_TEST(next_task(worker) == -1);
   }
   tasks.drop(0);
-  BOOST_TEST(next_task(1) == is(ps::detail::task_kind::test));
+  BOOST_TEST(next_task(1) == number_of(ps::detail::task_kind::test));
   BOOST_TEST(next_task(2) == -1);
   tasks.take(1, {.tests = 1});
-  BOOST_TEST(next_task(1) == is(ps::detail::task_kind::send_state));
+  BOOST_TEST(next_task(1) == number_of(ps::detail::task_kind::send_state));
   BOOST_TEST(next_task(2) == -1);
   tasks.resume();
   for (std::size_t const worker : {1U, 2U}) {
-    BOOST_TEST(next_task(worker) == is(ps::detail::task_kind::iterate));
+    BOOST_TEST(next_task(worker) == number_of(ps::detail::task_kind::iterate));
   }
 }
 
@@ -375,23 +375,23 @@ BOOST_AUTO_TEST_CASE(the_last_test_is_made_whichever_worker_is_lost) {
   auto s = make_settings();
   s.batch = 4;
   for (auto const bound : {ps::clock_value{0}, ps::clock_value{2}, ps::consistency::no_bound}) {
-    for (std::size_t lost = 0; lost != 4; ++lost) {  // 3: no worker is lost
+    for (std::size_t lost_worker = 0; lost_worker != 4; ++lost_worker) {  // 3: no worker is lost
       ps::detail::scheduler tasks({.staleness = bound}, 3, nn::batch_plan(s, 4));
-      std::vector<bool> gone(3);
-      std::vector<bool> stopped(3);
-      std::size_t tested = 0;
+      std::vector<bool> is_gone(3);
+      std::vector<bool> is_stopped(3);
+      std::size_t test_count = 0;
       auto const ask = [&](std::size_t worker) {
-        while (!stopped[worker] && !gone[worker]) {
+        while (!is_stopped[worker] && !is_gone[worker]) {
           auto const next = tasks.next(worker);
           if (!next) {
             return;
           }
           if (next->kind == ps::detail::task_kind::test) {
-            tested += next->last;
+            test_count += next->last;
             tasks.take(worker, {.tests = 1, .epoch = next->epoch});
           }
-          stopped[worker] = next->kind == ps::detail::task_kind::stop;
-          gone[worker] = worker == lost && next->kind == ps::detail::task_kind::load_data;
+          is_stopped[worker] = next->kind == ps::detail::task_kind::stop;
+          is_gone[worker] = worker == lost_worker && next->kind == ps::detail::task_kind::load_data;
         }
       };
       for (int round = 0; round != 2; ++round) {
@@ -399,15 +399,15 @@ BOOST_AUTO_TEST_CASE(the_last_test_is_made_whichever_worker_is_lost) {
           ask(worker);
         }
       }
-      if (lost != 3) {
-        BOOST_TEST(tested == 0U);  // the worker may return
-        tasks.drop(lost);
+      if (lost_worker != 3) {
+        BOOST_TEST(test_count == 0U);  // the worker may return
+        tasks.drop(lost_worker);
       }
       for (std::size_t const worker : {0U, 1U, 2U}) {
         ask(worker);
-        BOOST_TEST((stopped[worker] || worker == lost));
+        BOOST_TEST((is_stopped[worker] || worker == lost_worker));
       }
-      BOOST_TEST(tested == 1U);
+      BOOST_TEST(test_count == 1U);
     }
   }
 }
@@ -419,46 +419,47 @@ BOOST_AUTO_TEST_CASE(asynchronous_workers_train_on_as_many_images_whenever_one_i
   nn::batch_plan const plan(make_settings(), 203);
   for (bool const rests : {false, true}) {
     for (std::size_t workers = 2; workers != 6; ++workers) {
-      for (std::size_t when = 0; when != plan.steps() * workers; ++when) {
+      for (std::size_t loss_iteration = 0; loss_iteration != plan.steps() * workers; ++loss_iteration) {
         ps::detail::scheduler tasks({.staleness = ps::consistency::no_bound, .pauses_after_epochs = rests}, workers,
                                     plan);
-        std::vector<std::optional<ps::detail::task>> doing(workers);
-        std::vector<bool> gone(workers);
-        std::minstd_rand draw(static_cast<unsigned>(when + 1));
+        std::vector<std::optional<ps::detail::task>> current_tasks(workers);
+        std::vector<bool> is_gone(workers);
+        std::minstd_rand draw(static_cast<unsigned>(loss_iteration + 1));
         std::size_t iterations = 0;
         std::uint64_t images = 0;
-        std::size_t told = 0;
+        std::size_t reports = 0;
         std::size_t empty = 0;
-        for (int events = 0; std::ranges::count(gone, true) != std::ssize(gone) && events != 100'000; ++events) {
+        for (int events = 0; std::ranges::count(is_gone, true) != std::ssize(is_gone) && events != 100'000; ++events) {
           std::size_t const w = draw() % workers;
-          if (gone[w]) {
+          if (is_gone[w]) {
             continue;
           }
-          if (w == 0 && iterations >= when) {  // with a task or without
-            gone[w] = true;
+          if (w == 0 && iterations >= loss_iteration) {  // with a task or without
+            is_gone[w] = true;
             tasks.drop(w);
             continue;
           }
           using enum ps::detail::task_kind;
-          if (doing[w] && doing[w]->kind == iterate) {
+          if (current_tasks[w] && current_tasks[w]->kind == iterate) {
             ++iterations;
-            images += batch / doing[w]->parts;
-            tasks.take(w, {.steps = 1, .samples = batch / doing[w]->parts, .batch = batch});
-          } else if (doing[w] && doing[w]->kind == test) {
-            tasks.take(w, {.tests = 1, .epoch = doing[w]->epoch});
-          } else if (doing[w] && doing[w]->kind == send_state) {
+            images += batch / current_tasks[w]->parts;
+            tasks.take(w, {.steps = 1, .samples = batch / current_tasks[w]->parts, .batch = batch});
+          } else if (current_tasks[w] && current_tasks[w]->kind == test) {
+            tasks.take(w, {.tests = 1, .epoch = current_tasks[w]->epoch});
+          } else if (current_tasks[w] && current_tasks[w]->kind == send_state) {
             tasks.resume();
           }
-          doing[w] = tasks.next(w);
-          gone[w] = doing[w] && doing[w]->kind == stop;
+          current_tasks[w] = tasks.next(w);
+          is_gone[w] = current_tasks[w] && current_tasks[w]->kind == stop;
           tasks.for_each_test([](auto const&) {});
           tasks.for_each_step([&](std::size_t, auto const& sum) {
-            ++told;
+            ++reports;
             empty += sum.samples == 0 ? 1U : 0U;
           });
         }
-        BOOST_TEST_CONTEXT(workers << " workers, one lost after " << when << " iterations, rests: " << rests) {
-          BOOST_TEST(told == plan.steps());
+        BOOST_TEST_CONTEXT(workers << " workers, one lost after " << loss_iteration
+                                   << " iterations, rests: " << rests) {
+          BOOST_TEST(reports == plan.steps());
           BOOST_TEST(empty == 0U);
           BOOST_TEST(images < (plan.steps() + 1) * batch);
           BOOST_TEST(images > (plan.steps() - 1) * batch);
@@ -478,33 +479,33 @@ BOOST_AUTO_TEST_CASE(shards_are_contiguous_and_pieces_are_parts_of_layers) {
   auto const at_border = [&](std::size_t key) {
     return std::ranges::any_of(ranges, [key](auto const& r) { return r.offset == key || r.offset + r.size == key; });
   };
-  for (auto const how : {ps::detail::layer_division::divisible, ps::detail::layer_division::whole}) {
+  for (auto const division : {ps::detail::layer_division::divisible, ps::detail::layer_division::whole}) {
     for (std::size_t const servers : {1U, 2U, 3U, 5U, 7U, 100U, 500U}) {
-      if (how == ps::detail::layer_division::whole && servers > ranges.size()) {
-        BOOST_CHECK_THROW(ps::detail::layout(ranges, servers, how), tutti::precondition_error);
+      if (division == ps::detail::layer_division::whole && servers > ranges.size()) {
+        BOOST_CHECK_THROW(ps::detail::layout(ranges, servers, division), tutti::precondition_error);
         continue;
       }
-      ps::detail::layout const one(ranges, servers, how);
-      BOOST_TEST(one.servers() == servers);
-      BOOST_TEST(one.keys() == keys);
+      ps::detail::layout const layout(ranges, servers, division);
+      BOOST_TEST(layout.servers() == servers);
+      BOOST_TEST(layout.keys() == keys);
       std::size_t next = 0;
       for (std::size_t k = 0; k != servers; ++k) {
-        BOOST_TEST(one.shard(k).begin == next);
-        BOOST_TEST(!one.pieces(k).empty());
-        for (auto const piece : one.pieces(k)) {
+        BOOST_TEST(layout.shard(k).begin == next);
+        BOOST_TEST(!layout.pieces(k).empty());
+        for (auto const piece : layout.pieces(k)) {
           BOOST_TEST(piece.begin == next);
           BOOST_TEST(piece.size() > 0U);
           next = piece.end;
-          BOOST_TEST(one.server_of(piece.begin) == k);
-          BOOST_TEST(one.server_of(piece.end - 1) == k);
+          BOOST_TEST(layout.server_of(piece.begin) == k);
+          BOOST_TEST(layout.server_of(piece.end - 1) == k);
           BOOST_TEST(std::ranges::any_of(
               ranges, [&](auto const& r) { return r.offset <= piece.begin && piece.end <= r.offset + r.size; }));
         }
-        BOOST_TEST(one.shard(k).end == next);
-        if (how == ps::detail::layer_division::whole) {
+        BOOST_TEST(layout.shard(k).end == next);
+        if (division == ps::detail::layer_division::whole) {
           BOOST_TEST(at_border(next));
         } else {
-          BOOST_TEST(one.shard(k).size() <= keys / servers + keys / servers / 4 + 1);
+          BOOST_TEST(layout.shard(k).size() <= keys / servers + keys / servers / 4 + 1);
         }
       }
       BOOST_TEST(next == keys);
@@ -519,7 +520,7 @@ BOOST_AUTO_TEST_CASE(shards_are_contiguous_and_pieces_are_parts_of_layers) {
 
 namespace {
 
-constexpr std::size_t few = 20;
+constexpr std::size_t key_count = 20;
 
 /// The gradient that a worker pushes at a step.
 float gradient_of(std::size_t worker, std::size_t step, std::size_t key) {
@@ -535,39 +536,39 @@ BOOST_AUTO_TEST_CASE(weights_are_those_of_a_sequential_simulation_and_a_working_
   s.weight_decay = 0.01F;
   nn::batch_plan const plan(s, 4);  // one step an epoch
   ps::regulariser const extra{0.05F};
-  std::vector<nn::parameter_range> const ranges{{0, 6}, {6, few - 6}};
+  std::vector<nn::parameter_range> const ranges{{0, 6}, {6, key_count - 6}};
 
   // The expected weights, by one optimizer.
-  std::vector<float> expected(few, 1.0F);
+  std::vector<float> expected(key_count, 1.0F);
   auto const optimizer = nn::make_optimizer(s, ranges);
   ps::detail::rates const over_time(s, plan);
   for (std::size_t step = 0; step != 3; ++step) {
-    std::vector<float> sum(few);
-    for (std::size_t key = 0; key != few; ++key) {
+    std::vector<float> sum(key_count);
+    for (std::size_t key = 0; key != key_count; ++key) {
       sum[key] = gradient_of(0, step, key) + gradient_of(1, step, key);
     }
     extra.add_to(sum, expected);
     optimizer->step(expected, sum, over_time.at(step));
   }
 
-  auto const ended = tutti::simulate(support::busy_cluster(), 4, [&](auto& world) -> std::string {
+  auto const run = tutti::simulate(support::busy_cluster(), 4, [&](auto& world) -> std::string {
     ps::roles const roles(4, 2);
     ps::detail::layout const layout(ranges, 2);
     auto channels = ps::detail::connect(world, roles);
-    std::vector<float> weights(few, 1.0F);
-    ps::consistency const how;
+    std::vector<float> weights(key_count, 1.0F);
+    ps::consistency const consistency;
     if (roles.serves(world.rank())) {
-      ps::detail::shard shard(layout, world.rank(), how, s, plan, extra, roles.workers(), weights, {}, 0);
+      ps::detail::shard shard(layout, world.rank(), consistency, s, plan, extra, roles.workers(), weights, {}, 0);
       ps::detail::server self(std::move(channels), std::move(shard));
-      ps::detail::server_observer nobody;
-      self.run(nullptr, nobody);
+      ps::detail::server_observer observer;
+      self.run(nullptr, observer);
       return self.lost_workers().empty() ? "" : self.lost_workers().front().reason;
     }
     std::size_t const me = roles.worker(world.rank());
-    ps::detail::worker servers(std::move(channels), layout, how);
-    std::vector<float> gradients(few);
+    ps::detail::worker servers(std::move(channels), layout, consistency);
+    std::vector<float> gradients(key_count);
     for (std::size_t step = 0; step != 3; ++step) {
-      for (std::size_t key = 0; key != few; ++key) {
+      for (std::size_t key = 0; key != key_count; ++key) {
         gradients[key] = gradient_of(me, step, key);
       }
       servers.begin(gradients, 1 + 2 * me, 4);
@@ -579,26 +580,28 @@ BOOST_AUTO_TEST_CASE(weights_are_those_of_a_sequential_simulation_and_a_working_
     }
     // Three ranges, one of them on both servers.
     std::ranges::fill(weights, -1.0F);
-    std::array<ps::detail::key_range, 3> const wanted{ps::detail::key_range{2, 4}, {9, 13}, {19, 20}};
-    servers.pull(weights, wanted);
-    for (std::size_t key = 0; key != few; ++key) {
-      bool const within = std::ranges::any_of(wanted, [key](auto const& r) { return r.contains({key, key + 1}); });
-      if (weights[key] != (within ? expected[key] : -1.0F)) {
+    std::array<ps::detail::key_range, 3> const working_set{ps::detail::key_range{2, 4}, {9, 13}, {19, 20}};
+    servers.pull(weights, working_set);
+    for (std::size_t key = 0; key != key_count; ++key) {
+      bool const is_inside = std::ranges::any_of(working_set, [key](auto const& r) {
+        return r.contains({key, key + 1});
+      });
+      if (weights[key] != (is_inside ? expected[key] : -1.0F)) {
         return "other keys, or other weights, than those of the working set";
       }
     }
     servers.leave(0);
     return {};
   });
-  for (auto const& one : ended.results) {
-    BOOST_TEST((one ? one.value() : one.failure().text) == "");
+  for (auto const& rank_result : run.results) {
+    BOOST_TEST((rank_result ? rank_result.value() : rank_result.failure().text) == "");
   }
 }
 
 namespace {
 
 /// Trains by processes over sockets. One of them is killed in its fourth step.
-auto train_with_a_loss(rank_type killed, ps::consistency how) {
+auto train_with_a_loss(rank_type victim, ps::consistency consistency) {
   (void)data();
   return tutti::spawn<tutti::tcp>(5, [&](auto& world) -> std::string {
     world.deadline(std::chrono::seconds(20));
@@ -607,19 +610,19 @@ auto train_with_a_loss(rank_type killed, ps::consistency how) {
     nn::history history;
     std::size_t steps = 0;
     auto const pace = [&](rank_type worker, tutti::duration) {
-      if (++steps == 4 && roles.rank_of_worker(worker) == killed) {
+      if (++steps == 4 && roles.rank_of_worker(worker) == victim) {
         ::kill(::getpid(), SIGKILL);
       }
     };
-    auto const sum = ps::train(world, roles, model, how, {}, pace, history);
+    auto const sum = ps::train(world, roles, model, consistency, {}, pace, history);
     if (world.rank() != 0) {
       return {};
     }
-    if (sum.lost_workers.size() != 1 || sum.lost_workers[0].worker != roles.worker(killed) ||
-        sum.lost_workers[0].reason.find("rank " + std::to_string(killed)) == std::string::npos) {
+    if (sum.lost_workers.size() != 1 || sum.lost_workers[0].worker != roles.worker(victim) ||
+        sum.lost_workers[0].reason.find("rank " + std::to_string(victim)) == std::string::npos) {
       return "the lost worker is not named";
     }
-    if (sum.ranks[killed].steps != 3 || sum.lost_workers[0].seconds <= 0) {
+    if (sum.ranks[victim].steps != 3 || sum.lost_workers[0].seconds <= 0) {
       return "of the lost worker the steps are missing that it made, or when it was lost";
     }
     if (history.epochs.size() != 2 || history.steps.size() != 14) {
@@ -646,35 +649,35 @@ BOOST_AUTO_TEST_CASE(a_worker_that_dies_is_dropped_and_the_others_go_on) {
 
 namespace {
 
-void lose_a_silent_worker(ps::consistency how) {
+void lose_a_silent_worker(ps::consistency consistency) {
   (void)data();
   tutti::simulation_options options;
   options.stack_bytes = std::size_t{4} << 20;
   nn::history history;
   ps::summary sum;
-  auto const ended = tutti::simulate(
+  auto const run = tutti::simulate(
       support::busy_cluster(), 4,
       [&](auto& world) {
         world.deadline(std::chrono::seconds(1));
         ps::roles const roles(4, 1);
         auto model =
             replica(roles.serves(world.rank()) ? 0 : roles.worker(world.rank()), roles.workers(), make_settings());
-        nn::history own;
+        nn::history rank_history;
         auto const pace = [&, steps = 0](rank_type worker, tutti::duration) mutable {
           // Worker 0 sends its last message just before it must wait for worker 1.
           bool const silent = worker == 1 && ++steps == 4;
           world.transport().spend(silent ? std::chrono::seconds(10) : std::chrono::milliseconds(worker == 0 ? 900 : 1));
         };
-        auto all = ps::train(world, roles, model, how, {}, pace, own);
+        auto rank_summary = ps::train(world, roles, model, consistency, {}, pace, rank_history);
         if (world.rank() == 0) {
-          history = std::move(own);
-          sum = std::move(all);
+          history = std::move(rank_history);
+          sum = std::move(rank_summary);
         }
       },
       options);
-  BOOST_TEST(!ended.results[2].has_value());
+  BOOST_TEST(!run.results[2].has_value());
   for (rank_type const r : {0U, 1U, 3U}) {
-    BOOST_TEST((ended.results[r] ? std::string() : ended.results[r].failure().text) == "");
+    BOOST_TEST((run.results[r] ? std::string() : run.results[r].failure().text) == "");
   }
   BOOST_REQUIRE(sum.lost_workers.size() == 1U);
   BOOST_TEST(sum.lost_workers[0].worker == 1U);
@@ -683,7 +686,7 @@ void lose_a_silent_worker(ps::consistency how) {
   BOOST_TEST(sum.lost_workers[0].reason.find("has sent nothing") != std::string::npos, sum.lost_workers[0].reason);
   BOOST_TEST(history.steps.size() == 14U);
   auto const images = std::accumulate(history.steps.begin(), history.steps.end(), std::size_t{0},
-                                      [](std::size_t before, auto const& one) { return before + one.images; });
+                                      [](std::size_t total, auto const& step) { return total + step.images; });
   BOOST_TEST(images <= 2 * 203U);
   BOOST_TEST(images > 2 * 203U - make_settings().batch);
 }
@@ -698,33 +701,33 @@ BOOST_AUTO_TEST_CASE(a_silent_worker_is_dropped_and_those_that_wait_for_it_are_n
 
 namespace {
 
-/// Calls `then` at the tenth message.
-template <class Then>
+/// Calls `action` at the tenth message.
+template <class Action>
 class ten_messages final : public ps::detail::server_observer {
  public:
-  explicit ten_messages(Then then) : then_(then) {}
+  explicit ten_messages(Action action) : action_(action) {}
 
   void on_message() override {
     if (++messages_ == 10) {
-      then_();
+      action_();
     }
   }
 
  private:
-  Then then_;
+  Action action_;
   int messages_ = 0;
 };
 
-/// Serves as server 1 of two, like `train`; calls `then` at the tenth message.
-template <class World, class Then>
-void serve_ten_messages(World& world, ps::roles const& roles, nn::replica const& model, Then then) {
+/// Serves as server 1 of two, like `train`; calls `action` at the tenth message.
+template <class World, class Action>
+void serve_ten_messages(World& world, ps::roles const& roles, nn::replica const& model, Action action) {
   auto channels = ps::detail::connect(world, roles);
   auto const scheduler = ps::detail::connect_servers(world, roles);
   ps::detail::layout const layout(model.ranges(), roles.servers());
   ps::detail::shard shard(layout, 1, {}, make_settings(), model.plan(), {}, roles.workers(), model.parameters(), {}, 0);
   ps::detail::server self(std::move(channels), std::move(shard));
-  ten_messages<Then> watching(then);
-  self.run(nullptr, watching);
+  ten_messages<Action> observer(action);
+  self.run(nullptr, observer);
 }
 
 }  // namespace
@@ -753,7 +756,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_falls_silent_is_named_within_a_few_deadlines)
   tutti::simulation_options options;
   options.stack_bytes = std::size_t{4} << 20;
   std::vector<tutti::time_point> ends(4);
-  auto const ended = tutti::simulate(
+  auto const run = tutti::simulate(
       support::busy_cluster(), 4,
       [&](auto& world) {
         world.deadline(std::chrono::seconds(1));
@@ -773,19 +776,19 @@ BOOST_AUTO_TEST_CASE(a_server_that_falls_silent_is_named_within_a_few_deadlines)
       },
       options);
   for (rank_type const worker : {2U, 3U}) {
-    auto const& why = ended.results[worker].failure();
-    BOOST_TEST(why.text.find("server 1 (rank 1) is lost") == 0U, why.text);
-    BOOST_TEST((why.at_fault == std::vector<rank_type>{1}));
+    auto const& failure = run.results[worker].failure();
+    BOOST_TEST(failure.text.find("server 1 (rank 1) is lost") == 0U, failure.text);
+    BOOST_TEST((failure.at_fault == std::vector<rank_type>{1}));
     BOOST_TEST((ends[worker] > tutti::time_point{} && ends[worker] < tutti::time_point{} + std::chrono::seconds(10)));
   }
-  BOOST_TEST(ended.results[0].failure().text.find("all workers are lost") == 0U, ended.results[0].failure().text);
+  BOOST_TEST(run.results[0].failure().text.find("all workers are lost") == 0U, run.results[0].failure().text);
 }
 
 // Each worker tests with the statistics of its own images.
 BOOST_AUTO_TEST_CASE(batch_normalisation_on_workers_without_images_is_refused) {
   auto s = make_settings();
   s.batch = 3;
-  auto const ended = tutti::simulate(support::busy_cluster(), 5, [&](auto& world) {
+  auto const run = tutti::simulate(support::busy_cluster(), 5, [&](auto& world) {
     nn::layer_list<float> layers;
     layers.push_back(nn::batch_norm<float>(nn::image_shape{1, 28, 28}));
     layers.push_back(nn::dense<float, nn::identity>(784, 10));
@@ -793,19 +796,20 @@ BOOST_AUTO_TEST_CASE(batch_normalisation_on_workers_without_images_is_refused) {
                       0, 4);
     (void)ps::train(world, ps::roles(5, 1), model, {}, {}, ps::full_speed{});
   });
-  for (auto const& one : ended.results) {
-    BOOST_TEST(one.failure().text.find("a batch has 3 images for 4 workers") != std::string::npos, one.failure().text);
+  for (auto const& rank_result : run.results) {
+    BOOST_TEST(rank_result.failure().text.find("a batch has 3 images for 4 workers") != std::string::npos,
+               rank_result.failure().text);
   }
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_trained_is_refused) {
   auto s = make_settings();
   s.synchronised_statistics = true;
-  auto const ended = tutti::simulate(support::busy_cluster(), 2, [&](auto& world) {
+  auto const run = tutti::simulate(support::busy_cluster(), 2, [&](auto& world) {
     auto model = replica(0, 1, s);
     (void)ps::train(world, ps::roles(2, 1), model, {}, {}, ps::full_speed{});
   });
-  for (auto const& one : ended.results) {
-    BOOST_TEST(one.failure().text.find("workers cannot use synchronised_statistics") != std::string::npos);
+  for (auto const& rank_result : run.results) {
+    BOOST_TEST(rank_result.failure().text.find("workers cannot use synchronised_statistics") != std::string::npos);
   }
 }

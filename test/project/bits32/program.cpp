@@ -14,24 +14,24 @@ static_assert(sizeof(void*) == 4);
 
 template <class Transport>
 static bool adds() {
-  bool right = true;
+  bool is_right = true;
   for (auto const& end : tutti::spawn<Transport>(3, [](auto& world) {
          tutti::allreduce sum{world, tutti::ring{}, tutti::sum<double>{}};
          std::vector<double> values(100'000, 2);
          sum(values);
          if constexpr (requires { world.transport().memory(); }) {
-           std::vector<double, tutti::allocator<double>> shared(100'000, 2, tutti::allocator<double>(world));
-           sum(shared);
-           values.back() += shared.back() - 6;
+           std::vector<double, tutti::allocator<double>> shared_values(100'000, 2, tutti::allocator<double>(world));
+           sum(shared_values);
+           values.back() += shared_values.back() - 6;
          }
          return values.back();
        })) {
-    right = right && end && end.value() == 6;
+    is_right = is_right && end && end.value() == 6;
     if (!end) {
       std::puts(end.failure().text.c_str());
     }
   }
-  return right;
+  return is_right;
 }
 
 int main() {

@@ -31,7 +31,7 @@ void use(tutti::communicator<tutti::loopback>& world, int* pointer, plane gaps, 
   std::vector<int> const read_only(4);
   std::vector<double> doubles(4);
   std::vector<std::string> words(4);
-  std::vector<wide> aligned(4);
+  std::vector<wide> wide_values(4);
   std::vector<bool> bits(4);
   std::list<int> list(4);
   int number = 1;
@@ -73,7 +73,7 @@ void use(tutti::communicator<tutti::loopback>& world, int* pointer, plane gaps, 
   meet({});                            // error: barrier takes no arguments
   sum(list);                           // error: not one after the other in memory
   sum(words);                          // error: not trivially copyable, such as std::string
-  sum(aligned);                        // error: aligned to more than 16 bytes
+  sum(wide_values);                    // error: aligned to more than 16 bytes
   sum(bits);                           // error: elements of std::vector<bool> are bits
   sum(read_only);                      // error: this buffer is written, so it must not be const
   sum(v, read_only);                   // error: this buffer is written

@@ -10,7 +10,7 @@
 #include <complex>
 #include <string>
 
-struct own {
+struct user_type {
   float x;
 };
 enum class colour { red };
@@ -18,7 +18,7 @@ enum class colour { red };
 tutti::sum<float> right;
 tutti::min<int> least;
 #ifdef MISTAKE
-tutti::sum<own> a;                       // error: take tutti::reduce_with<type>\(function\)
+tutti::sum<user_type> a;                 // error: take tutti::reduce_with<type>\(function\)
 tutti::prod<std::string> b;              // error: take tutti::reduce_with<type>\(function\)
 tutti::max<colour> c;                    // error: take tutti::reduce_with<type>\(function\)
 tutti::sum<_Float16> d;                  // error: take tutti::half for _Float16

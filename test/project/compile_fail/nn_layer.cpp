@@ -1,4 +1,4 @@
-// error: abstract type .*own
+// error: abstract type .*user_layer
 // error by clang: is an abstract class
 // SPDX-License-Identifier: Apache-2.0
 //
@@ -6,8 +6,8 @@
 
 #include <tutti/nn/model.hpp>
 
-struct own : tutti::nn::layer<float> {
-  [[nodiscard]] std::unique_ptr<layer> clone() const override { return std::make_unique<own>(*this); }
+struct user_layer : tutti::nn::layer<float> {
+  [[nodiscard]] std::unique_ptr<layer> clone() const override { return std::make_unique<user_layer>(*this); }
   [[nodiscard]] std::size_t inputs() const override { return 1; }
   [[nodiscard]] std::size_t outputs() const override { return 1; }
   void forward(tutti::nn::batch_context<float> const&, tutti::nn::matrix_view<float const> const&,
@@ -20,7 +20,7 @@ struct own : tutti::nn::layer<float> {
 };
 
 int main() {
-  own one;
-  tutti::nn::layer_list<float> layers{one};
+  user_layer layer;
+  tutti::nn::layer_list<float> layers{layer};
   tutti::nn::model<float> model(layers);
 }

@@ -1,4 +1,4 @@
-// error: abstract type .*own
+// error: abstract type .*user_strategy
 // error by clang: is an abstract class
 // SPDX-License-Identifier: Apache-2.0
 //
@@ -7,7 +7,7 @@
 #include <tutti/nn/strategy/local_only.hpp>
 #include <tutti/nn/trainer.hpp>
 
-struct own : tutti::nn::strategy {
+struct user_strategy : tutti::nn::strategy {
   [[nodiscard]] tutti::rank_type rank() const override { return 0; }
   [[nodiscard]] tutti::rank_type size() const override { return 1; }
   void broadcast(std::span<float>) override {}
@@ -21,7 +21,7 @@ struct own : tutti::nn::strategy {
 };
 
 void use(tutti::nn::replica& model) {
-  own ranks;
+  user_strategy ranks;
   tutti::nn::train(model, ranks);
 }
 

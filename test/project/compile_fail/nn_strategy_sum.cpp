@@ -7,18 +7,18 @@
 #include <tutti/nn/strategy/local_only.hpp>
 #include <tutti/nn/trainer.hpp>
 
-struct own : tutti::nn::local_only {
+struct user_strategy : tutti::nn::local_only {
 #ifdef MISTAKE
   void sum() override {}
 #endif
 };
-struct watching {
+struct user_observer {
   void step(tutti::nn::step_result const&, tutti::nn::replica const&) {}
   void epoch(tutti::nn::epoch_result const&) {}
 };
 
-void use(tutti::nn::replica& model, own& ranks, watching& mine) {
-  tutti::nn::train(model, ranks, mine);
+void use(tutti::nn::replica& model, user_strategy& ranks, user_observer& observer) {
+  tutti::nn::train(model, ranks, observer);
 }
 
 int main() {}

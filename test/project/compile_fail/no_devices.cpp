@@ -8,7 +8,7 @@
 #include <tutti/topology/ring.hpp>
 #include <tutti/transport/loopback.hpp>
 
-void on(tutti::communicator<tutti::loopback>& world, tutti::device_span<float> data, int stream) {
+void use(tutti::communicator<tutti::loopback>& world, tutti::device_span<float> data, int stream) {
   tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
 #ifdef MISTAKE
   sum.enqueue(data, stream);

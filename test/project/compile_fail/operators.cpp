@@ -11,7 +11,7 @@ void use(tutti::communicator<tutti::loopback>& world, tutti::communicator<tutti:
   tutti::sum<float> const sum;
 
   tutti::allreduce right{world, ring, sum};
-  tutti::allreduce said{world, tutti::binary_tree{}, tutti::reduce_with<int>(plus)};
+  tutti::allreduce tree_sum{world, tutti::binary_tree{}, tutti::reduce_with<int>(plus)};
   tutti::broadcast alike{world, ring};
   tutti::send give{world};
   static_cast<void>(constant);

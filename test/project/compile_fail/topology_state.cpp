@@ -8,7 +8,7 @@
 #include <tutti/topology/star.hpp>
 #include <tutti/transport/loopback.hpp>
 
-struct own : tutti::star {
+struct user_topology : tutti::star {
   static constexpr std::string_view name = "own";
 
   tutti::rank_type server = 0;
@@ -18,7 +18,7 @@ struct own : tutti::star {
 };
 
 void use(tutti::communicator<tutti::loopback>& world) {
-  tutti::allreduce sum{world, own{}, tutti::sum<float>{}};
+  tutti::allreduce sum{world, user_topology{}, tutti::sum<float>{}};
 }
 
 int main() {}

@@ -6,7 +6,7 @@
 #include <tutti/collective/broadcast.hpp>
 #include <tutti/transport/loopback.hpp>
 
-struct own {
+struct user_topology {
   static constexpr std::string_view name = "own";
   static constexpr bool keeps_rank_order = true;
   static constexpr bool sends_raw_contributions = true;
@@ -19,7 +19,7 @@ struct own {
 };
 
 void use(tutti::communicator<tutti::loopback>& world) {
-  tutti::broadcast share{world, own{}};
+  tutti::broadcast share{world, user_topology{}};
 }
 
 int main() {}

@@ -75,7 +75,7 @@ BEGIN {
                      "|std::w?[io]?stringstream|std::format|<(sstream|iomanip)>" \
                      "|to_string\\(([^()]*(double|float)[^A-Za-z_]|[^()]*[0-9]\\.[0-9])"
 
-  language = "tutti/detail/base/language.hpp"  # what every compilation of tutti sees first
+  language = "tutti/detail/base/language.hpp"  # the first header in every compilation of tutti
   refused = "^(__cplusplus|__FAST_MATH__|__FINITE_MATH_ONLY__|__ASSOCIATIVE_MATH__|__NO_SIGNED_ZEROS__)$"  # by that header
   # Macros for fused instructions, used where a product must not be fused: the definitions differ, but not their
   # results.
@@ -102,7 +102,7 @@ FNR == 1 { files_read[FILENAME] }
 /^[ \t]*#[ \t]*(if|elif)/ {
   line = $0
   sub(/^[ \t]*#[ \t]*[a-z]+/, "", line); sub(/\/\/.*/, "", line)
-  gsub(/__has_include\(<[^>]*>\)/, "", line)  # what is installed is the same for all units
+  gsub(/__has_include\(<[^>]*>\)/, "", line)  # installed headers are the same for all units
   n = split(line, words, /[^A-Za-z0-9_]+/)
   for (i = 1; i <= n; ++i)
     if (words[i] ~ /^[A-Za-z_]/ && words[i] !~ common && !(words[i] ~ refused && FILENAME == language) && !(words[i] ~ fuses && FILENAME == unfused) && !(words[i] ~ modes && FILENAME == linked) && !((FILENAME " " words[i]) in own))

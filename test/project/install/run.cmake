@@ -52,7 +52,7 @@ elseif(WAY STREQUAL "missing_library")
   use(-DWAY=find_package -DCOMPONENTS=tcp -DCMAKE_DISABLE_FIND_PACKAGE_Boost=ON -DCMAKE_DISABLE_FIND_PACKAGE_BLAS=ON)
 elseif(WAY STREQUAL "no_language")
   run("C.. is not enabled here: call project.<name> LANGUAGES CXX." ${configure} -DWAY=find_package -DLANGUAGE=C)
-elseif(WAY STREQUAL "absolute_paths")  # as Nix and Guix install; CMake refuses such a path below the sources
+elseif(WAY STREQUAL "absolute_paths")  # Nix and Guix install so; CMake refuses such a path below the sources
   file(COPY ${TUTTI_SOURCE}/CMakeLists.txt ${TUTTI_SOURCE}/LICENSE ${TUTTI_SOURCE}/cmake ${TUTTI_SOURCE}/include
        DESTINATION ${FOLDER}/source)
   run("" ${CMAKE_COMMAND} -S ${FOLDER}/source -B ${FOLDER}/tutti -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${COMPILER}

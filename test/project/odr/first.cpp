@@ -7,14 +7,14 @@
 
 using operator_type = tutti::allreduce<tutti::communicator<tutti::loopback>, tutti::ring, tutti::sum<float>>;
 
-struct seen {
+struct unit_facts {
   void const* constant;
   void (operator_type::*function)(tutti::duration);
   float result;
   bool refuses;
   std::string_view spelling;
 };
-seen second_sees();
+unit_facts facts_of_second();
 
 /// True if a broken precondition is detected here.
 static bool refuses_what_is_misaligned() {
@@ -37,10 +37,10 @@ static float sum_of_two_ranks() {
 }
 
 int main() {
-  seen const other = second_sees();
-  seen const here{&tutti::no_rank, &operator_type::deadline, sum_of_two_ranks(), refuses_what_is_misaligned(),
-                  tutti::detail::type_spelling<operator_type>()};
-  bool const same =
-      other.constant == here.constant && other.function == here.function && other.spelling == here.spelling;
-  return same && other.result == 4.0F && here.result == 4.0F && other.refuses && here.refuses ? 0 : 1;
+  unit_facts const second = facts_of_second();
+  unit_facts const first{&tutti::no_rank, &operator_type::deadline, sum_of_two_ranks(), refuses_what_is_misaligned(),
+                         tutti::detail::type_spelling<operator_type>()};
+  bool const is_same =
+      second.constant == first.constant && second.function == first.function && second.spelling == first.spelling;
+  return is_same && second.result == 4.0F && first.result == 4.0F && second.refuses && first.refuses ? 0 : 1;
 }

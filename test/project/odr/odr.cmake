@@ -24,7 +24,7 @@ if(NOT TARGET tutti::nn_cuda)
   list(FILTER odr_headers EXCLUDE REGEX "^tutti/nn/cuda/((any_)?replica[.]hpp$|detail/runtime/)")
 endif()
 
-if(NOT tutti_headers_cuda)  # which that part of the trainer stands on
+if(NOT tutti_headers_cuda)  # the GPU part of the trainer needs that component
   list(FILTER odr_headers EXCLUDE REGEX "^tutti/nn/cuda/")
 endif()
 
@@ -57,7 +57,7 @@ target_compile_definitions(debug_mode_headers PRIVATE _GLIBCXX_DEBUG)
 foreach(part IN ITEMS headers debug_mode_headers)
   target_link_libraries(${part} PRIVATE tutti_program)
   target_compile_options(${part} PRIVATE -O0 -g0)  # nothing of it runs
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # what projects add that see headers without -isystem
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # warnings that projects add and that see headers without -isystem
     target_compile_options(${part} PRIVATE -Wuseless-cast -Wlogical-op -Wduplicated-cond -Wduplicated-branches
                            -Wold-style-cast -Wnon-virtual-dtor -Wdouble-promotion -Wmissing-declarations)
   endif()

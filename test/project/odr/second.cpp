@@ -6,7 +6,7 @@
 
 using operator_type = tutti::allreduce<tutti::communicator<tutti::loopback>, tutti::ring, tutti::sum<float>>;
 
-struct seen {
+struct unit_facts {
   void const* constant;
   void (operator_type::*function)(tutti::duration);
   float result;
@@ -34,7 +34,7 @@ static float sum_of_two_ranks() {
   return results[0].value() + results[1].value();
 }
 
-seen second_sees() {
+unit_facts facts_of_second() {
   return {&tutti::no_rank, &operator_type::deadline, sum_of_two_ranks(), refuses_what_is_misaligned(),
           tutti::detail::type_spelling<operator_type>()};
 }

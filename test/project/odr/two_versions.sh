@@ -31,8 +31,8 @@ grow detail/core/progress_list.hpp 'struct progress_entry '
 grow detail/communicator/rank_state.hpp 'struct rank_state '
 grow detail/engine/segment_runner.hpp 'class segment_runner '
 
-"$@" -fPIC -DTUTTI_SEPARATE_COMPILATION -DNAME=one -I"$include" -c "$sources/library.cpp" -o one.o
-"$@" -fPIC -D_GLIBCXX_DEBUG -DNAME=two -Iother -c "$sources/library.cpp" -o two.o
+"$@" -fPIC -DTUTTI_SEPARATE_COMPILATION -DNAME=check_first -I"$include" -c "$sources/library.cpp" -o one.o
+"$@" -fPIC -D_GLIBCXX_DEBUG -DNAME=check_second -Iother -c "$sources/library.cpp" -o two.o
 "$@" -c "$sources/main.cpp" -o main.o
 
 defined() { nm --defined-only "$@" 2> /dev/null | sed -n 's/^[0-9a-f]* [A-Zu] \(.*tutti.*\)/\1/p' | LC_ALL=C sort -u; }

@@ -8,7 +8,7 @@
 # The headers of a unit form a chain: each includes all headers before it, directly or indirectly. So nothing precedes
 # a header that it does not include.
 
-/^namespace/ { nextfile }  # what is included below is of no use above
+/^namespace/ { nextfile }  # includes below code are useless to it
 /^#include <tutti\/.*\.hpp>/ {
   split($0, part, /[<>]/)
   includes[FILENAME] = includes[FILENAME] " " part[2]
