@@ -90,7 +90,7 @@ int sum_for(std::string const& device, tutti::rank_type ranks, std::uint32_t slo
           auto const counts = world.transport().counts();
           std::printf("%ld %.6f %llu %llu\n", sums, seconds_since_begin(),
                       static_cast<unsigned long long>(counts.results),
-                      static_cast<unsigned long long>(counts.by_stand_in));
+                      static_cast<unsigned long long>(counts.stand_in_results));
         }
       },
       options));

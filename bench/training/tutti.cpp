@@ -149,7 +149,7 @@ int serve(Communicator& world, bench::settings const& s, nn::dataset const& imag
       commands.send(to_json(multiply(sizes(command.text("shapes", "")), command.number("times", 1))));
     } else {
       stopwatch watch;
-      replica.place({});  // restarts at the first epoch
+      replica.position({});  // restarts at the first epoch
       nn::train(replica, ranks, watch);
       commands.send(to_json(watch.result()));
     }

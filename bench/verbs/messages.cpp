@@ -49,7 +49,7 @@ void wait_until(verbs& t, F condition) {
 /// @returns the ticket of its release
 tutti::ticket send(verbs& t, std::span<std::byte const> bytes) {
   tutti::send_result s;
-  wait_until(t, [&] { return (s = t.send(1 - t.rank(), data_flow, bytes, 1)).accepted; });
+  wait_until(t, [&] { return (s = t.send(1 - t.rank(), data_flow, bytes, 1)).is_accepted; });
   return s.release_ticket;
 }
 /// Waits for the release of a message, if there was one.
