@@ -49,21 +49,21 @@ double median(std::vector<double> v) {
 }
 
 struct plan {
-  std::string what;
+  std::string measurement;
   std::string transport;
   std::string topology;
   std::vector<tutti::rank_type> ranks;
   std::size_t operations;
   std::size_t count;
   std::size_t rounds;
-  std::size_t others;
+  std::size_t competitors;
 };
 
 /// Processes that compute as long as this object lives.
-class computing_others {
+class background_load {
  public:
-  explicit computing_others(std::size_t n) {
-    for (; n > 0; --n) {
+  explicit background_load(std::size_t count) {
+    for (; count > 0; --count) {
       pids_.push_back(::fork());
       if (pids_.back() == 0) {
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -72,9 +72,9 @@ class computing_others {
       }
     }
   }
-  computing_others(computing_others const&) = delete;
-  computing_others& operator=(computing_others const&) = delete;
-  ~computing_others() {
+  background_load(background_load const&) = delete;
+  background_load& operator=(background_load const&) = delete;
+  ~background_load() {
     for (pid_t const pid : pids_) {
       if (pid > 0) {
         ::kill(pid, SIGKILL);
@@ -89,27 +89,27 @@ class computing_others {
 
 /// Calls f with the topology of that name.
 template <class F>
-void with_topology(std::string const& name, F f) {
+void call_with_topology(std::string const& name, F f) {
   name == "star" ? f(tutti::star{}) : name == "ring" ? f(tutti::ring{}) : f(tutti::doubling{});
 }
 
 /// The value that each rank returned. @throws std::runtime_error if one has failed
 template <class Transport, class F>
-auto on_ranks(tutti::rank_type n, F f) {
+auto spawn_ranks(tutti::rank_type n, F f) {
   auto ends = tutti::spawn<Transport>(n, f);
-  std::vector<std::decay_t<decltype(ends[0].value())>> all;
+  std::vector<std::decay_t<decltype(ends[0].value())>> results;
   for (auto& end : ends) {
-    all.push_back(end.value());
+    results.push_back(end.value());
   }
-  return all;
+  return results;
 }
 
 /// Microseconds per operation, on rank 0.
 template <class Transport>
 double time_of(plan const& p, tutti::rank_type n) {
-  return on_ranks<Transport>(n, [&](auto& world) {
-    double us = 0;
-    with_topology(p.topology, [&](auto topology) {
+  return spawn_ranks<Transport>(n, [&](auto& world) {
+    double microseconds = 0;
+    call_with_topology(p.topology, [&](auto topology) {
       tutti::allreduce sum{world, topology, tutti::sum<float>{}};
       std::vector<float> v(p.count, 0);
       for (int i = 0; i < 100; ++i) {
@@ -123,10 +123,11 @@ double time_of(plan const& p, tutti::rank_type n) {
           std::fill(v.begin(), v.end(), 0.F);
         }
       }
-      us = static_cast<double>(bench::now() - begin) / 1000 / static_cast<double>(p.operations);
-      us = v.empty() || v.back() == (world.rank() == 0 ? 1.F : 0.F) ? us : -1;  // a wrong sum has no time
+      microseconds = static_cast<double>(bench::now() - begin) / 1000 / static_cast<double>(p.operations);
+      microseconds =
+          v.empty() || v.back() == (world.rank() == 0 ? 1.F : 0.F) ? microseconds : -1;  // a wrong sum has no time
     });
-    return us;
+    return microseconds;
   })[0];
 }
 
@@ -148,36 +149,37 @@ constexpr int windows = 30;
 /// Percent of a processor that waiting ranks use in each window, on average. Rank 0 stays out of the operation and
 /// reads their clocks.
 template <class Transport>
-std::vector<double> idle(plan const& p, tutti::rank_type n) {
-  return on_ranks<Transport>(n, [&](auto& world) {
+std::vector<double> idle_percentages(plan const& p, tutti::rank_type n) {
+  return spawn_ranks<Transport>(n, [&](auto& world) {
     std::vector<clockid_t> clocks(n);
-    clockid_t const mine = clock_of_this_rank<Transport>();
-    tutti::allgather{world, tutti::ring{}}(std::span(&mine, 1), clocks);
+    clockid_t const own_clock = clock_of_this_rank<Transport>();
+    tutti::allgather{world, tutti::ring{}}(std::span(&own_clock, 1), clocks);
     std::vector<double> percent;
-    with_topology(p.topology, [&](auto topology) {
+    call_with_topology(p.topology, [&](auto topology) {
       tutti::allreduce sum{world, topology, tutti::sum<float>{}};
       std::vector<float> v(p.count, 0);
       for (int i = 0; i < 1000; ++i) {
         sum(v);
       }
       if (world.rank() == 0) {
-        auto const used = [&] {
-          std::int64_t all = 0;
+        auto const processor_time = [&] {
+          std::int64_t total = 0;
           for (tutti::rank_type r = 1; r < n; ++r) {
-            all += bench::read(clocks[r]);
+            total += bench::read(clocks[r]);
           }
-          return all;
+          return total;
         };
-        std::int64_t then = bench::now();
-        std::int64_t before = used();
+        std::int64_t previous_time = bench::now();
+        std::int64_t previous_usage = processor_time();
         for (int i = 0; i < windows; ++i) {
           std::this_thread::sleep_for(
-              std::chrono::nanoseconds(std::max<std::int64_t>(then + window - bench::now(), 0)));
-          std::int64_t const now = bench::now();
-          std::int64_t const by_now = used();
-          percent.push_back(100 * static_cast<double>(by_now - before) / static_cast<double>(now - then) / (n - 1));
-          then = now;
-          before = by_now;
+              std::chrono::nanoseconds(std::max<std::int64_t>(previous_time + window - bench::now(), 0)));
+          std::int64_t const current_time = bench::now();
+          std::int64_t const current_usage = processor_time();
+          percent.push_back(100 * static_cast<double>(current_usage - previous_usage) /
+                            static_cast<double>(current_time - previous_time) / (n - 1));
+          previous_time = current_time;
+          previous_usage = current_usage;
         }
       }
       sum(v);
@@ -188,32 +190,32 @@ std::vector<double> idle(plan const& p, tutti::rank_type n) {
 
 /// Calls f<Transport>() for each selected transport.
 template <class F>
-void each_transport(plan const& p, F f) {
-  auto const one = [&]<class Transport>() {
+void for_each_transport(plan const& p, F f) {
+  auto const visit = [&]<class Transport>() {
     if (p.transport == "all" || p.transport == Transport::name) {
       f.template operator()<Transport>();
     }
   };
-  one.template operator()<tutti::loopback>();
-  one.template operator()<tutti::shared_memory>();
-  one.template operator()<tutti::tcp>();
+  visit.template operator()<tutti::loopback>();
+  visit.template operator()<tutti::shared_memory>();
+  visit.template operator()<tutti::tcp>();
 }
 
 void report_times(plan const& p) {
   struct row {
     std::string_view transport;
     tutti::rank_type ranks;
-    std::vector<double> us = {};
+    std::vector<double> microseconds = {};
   };
   std::vector<row> rows;
   for (std::size_t round = 0; round < p.rounds; ++round) {
-    std::size_t at = 0;
-    each_transport(p, [&]<class Transport>() {
+    std::size_t next_row = 0;
+    for_each_transport(p, [&]<class Transport>() {
       for (tutti::rank_type const n : p.ranks) {
         if (round == 0) {
           rows.push_back({Transport::name, n});
         }
-        rows[at++].us.push_back(time_of<Transport>(p, n));
+        rows[next_row++].microseconds.push_back(time_of<Transport>(p, n));
       }
     });
   }
@@ -222,10 +224,10 @@ void report_times(plan const& p) {
       p.count * sizeof(float), p.topology.c_str(), std::thread::hardware_concurrency(), p.rounds, p.operations, "",
       "ranks", "median", "least", "median / ranks");
   for (row const& r : rows) {
-    double const middle = median(r.us);
-    std::printf("%-14s %5u %9.2f %9.2f %14.3f\n", r.transport.data(), r.ranks, middle,
-                *std::min_element(r.us.begin(), r.us.end()), middle / r.ranks);
-    if (*std::min_element(r.us.begin(), r.us.end()) < 0) {
+    double const median_time = median(r.microseconds);
+    std::printf("%-14s %5u %9.2f %9.2f %14.3f\n", r.transport.data(), r.ranks, median_time,
+                *std::min_element(r.microseconds.begin(), r.microseconds.end()), median_time / r.ranks);
+    if (*std::min_element(r.microseconds.begin(), r.microseconds.end()) < 0) {
       throw std::runtime_error("a sum was wrong");
     }
   }
@@ -233,19 +235,19 @@ void report_times(plan const& p) {
 
 void report_idleness(plan const& p) {
   std::printf("\n%% of a core that a waiting rank uses, ms after the last operation\n%-14s %5s", "", "ranks");
-  constexpr int shown[] = {0, 1, 2, 3, 4, 9};
-  for (int const i : shown) {
+  constexpr int windows_in_table[] = {0, 1, 2, 3, 4, 9};
+  for (int const i : windows_in_table) {
     std::printf(" %4d-%-3d", i * 10, i * 10 + 10);
   }
   std::printf("  100-300  most there\n");
-  each_transport(p, [&]<class Transport>() {
+  for_each_transport(p, [&]<class Transport>() {
     for (tutti::rank_type const n : p.ranks) {
       if (n == 1) {
         continue;
       }
-      std::vector<double> const percent = idle<Transport>(p, n);
+      std::vector<double> const percent = idle_percentages<Transport>(p, n);
       std::printf("%-14s %5u", Transport::name.data(), n);
-      for (int const i : shown) {
+      for (int const i : windows_in_table) {
         std::printf(" %8.2f", percent[static_cast<std::size_t>(i)]);
       }
       double sum = 0;
@@ -258,17 +260,17 @@ void report_idleness(plan const& p) {
 }
 
 plan read(bench::settings const& s) {
-  plan p{.what = std::string(s.one_of("what", {"all", "time", "idle", "beside"})),
+  plan p{.measurement = std::string(s.one_of("what", {"all", "time", "idle", "beside"})),
          .transport = std::string(s.one_of("transport", {"all", "loopback", "shared_memory", "tcp"})),
          .topology = std::string(s.one_of("topology", {"star", "doubling", "ring"})),
          .ranks = {},
          .operations = s.number("operations", 10000),
          .count = s.number("bytes", 1024) / sizeof(float),
          .rounds = std::max<std::size_t>(s.number("rounds", 3), 1),
-         .others = s.number("others", 2)};
+         .competitors = s.number("others", 2)};
   std::istringstream ranks(s.text("ranks", "1,2,4,8,16"));
-  for (std::string one; std::getline(ranks, one, ',');) {
-    p.ranks.push_back(static_cast<tutti::rank_type>(bench::settings("n=" + one).number("n", 1)));
+  for (std::string word; std::getline(ranks, word, ',');) {
+    p.ranks.push_back(static_cast<tutti::rank_type>(bench::settings("n=" + word).number("n", 1)));
     if (p.ranks.back() == 0) {
       throw std::runtime_error("a world has at least one rank");
     }
@@ -279,24 +281,24 @@ plan read(bench::settings const& s) {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  bench::settings given;
+  bench::settings settings;
   for (int i = 1; i < argc; ++i) {
     if (std::string_view(argv[i]) == "--help") {
       std::fputs(usage.data(), stdout);
       return 0;
     }
-    given.add(argv[i]);
+    settings.add(argv[i]);
   }
-  plan const p = read(given);
-  if (p.what == "all" || p.what == "time") {
+  plan const p = read(settings);
+  if (p.measurement == "all" || p.measurement == "time") {
     report_times(p);
   }
-  if (p.what == "all" || p.what == "beside") {
-    computing_others const others(p.others);
-    std::printf("\nbeside %zu programs that compute:", p.others);
+  if (p.measurement == "all" || p.measurement == "beside") {
+    background_load const load(p.competitors);
+    std::printf("\nbeside %zu programs that compute:", p.competitors);
     report_times(p);
   }
-  if (p.what == "all" || p.what == "idle") {
+  if (p.measurement == "all" || p.measurement == "idle") {
     report_idleness(p);
   }
   return 0;

@@ -68,19 +68,19 @@ using vector [[gnu::vector_size(32), gnu::may_alias]] = float;
 #endif
 
 TUTTI_BENCH_WIDE void add_in_place(streams const& s, std::size_t bytes) {
-  auto* const to = reinterpret_cast<vector*>(s.result);
-  auto const* const from = reinterpret_cast<vector const*>(s.left);
+  auto* const result = reinterpret_cast<vector*>(s.result);
+  auto const* const operand = reinterpret_cast<vector const*>(s.left);
   for (std::size_t i = 0; i < bytes / sizeof(vector); i += 4) {
-    vector const a = to[i] + from[i];
-    vector const b = to[i + 1] + from[i + 1];
-    vector const c = to[i + 2] + from[i + 2];
-    vector const d = to[i + 3] + from[i + 3];
-    to[i] = a, to[i + 1] = b, to[i + 2] = c, to[i + 3] = d;
+    vector const a = result[i] + operand[i];
+    vector const b = result[i + 1] + operand[i + 1];
+    vector const c = result[i + 2] + operand[i + 2];
+    vector const d = result[i + 3] + operand[i + 3];
+    result[i] = a, result[i + 1] = b, result[i + 2] = c, result[i + 3] = d;
   }
 }
 
-TUTTI_BENCH_WIDE void add_apart(streams const& s, std::size_t bytes) {
-  auto* const to = reinterpret_cast<vector*>(s.result);
+TUTTI_BENCH_WIDE void add_out_of_place(streams const& s, std::size_t bytes) {
+  auto* const result = reinterpret_cast<vector*>(s.result);
   auto const* const left = reinterpret_cast<vector const*>(s.left);
   auto const* const right = reinterpret_cast<vector const*>(s.right);
   for (std::size_t i = 0; i < bytes / sizeof(vector); i += 4) {
@@ -88,22 +88,22 @@ TUTTI_BENCH_WIDE void add_apart(streams const& s, std::size_t bytes) {
     vector const b = left[i + 1] + right[i + 1];
     vector const c = left[i + 2] + right[i + 2];
     vector const d = left[i + 3] + right[i + 3];
-    to[i] = a, to[i + 1] = b, to[i + 2] = c, to[i + 3] = d;
+    result[i] = a, result[i + 1] = b, result[i + 2] = c, result[i + 3] = d;
   }
 }
 
 TUTTI_BENCH_WIDE void add_streaming(streams const& s, std::size_t bytes) {
 #if defined(__x86_64__)
-  auto* const to = reinterpret_cast<vector*>(s.result);
+  auto* const result = reinterpret_cast<vector*>(s.result);
   auto const* const left = reinterpret_cast<vector const*>(s.left);
   auto const* const right = reinterpret_cast<vector const*>(s.right);
   for (std::size_t i = 0; i < bytes / sizeof(vector); ++i) {
     vector const sum = left[i] + right[i];
-    asm volatile("vmovntps %1, %0" : "=m"(to[i]) : "x"(sum));
+    asm volatile("vmovntps %1, %0" : "=m"(result[i]) : "x"(sum));
   }
   asm volatile("sfence" ::: "memory");
 #else
-  add_apart(s, bytes);
+  add_out_of_place(s, bytes);
 #endif
 }
 
@@ -120,23 +120,23 @@ struct damp {
 };
 
 template <class R>
-R made() {
+R make() {
   return R{};
 }
 template <class T>
 using damping = decltype(tutti::reduce_with<T>(damp{}));
 template <>
-damping<float> made() {
+damping<float> make() {
   return tutti::reduce_with<float>(damp{});
 }
 template <>
-damping<tutti::half> made() {
+damping<tutti::half> make() {
   return tutti::reduce_with<tutti::half>(damp{});
 }
 
 template <class R, bool InPlace, bool Finishes>
-void folding(streams const& s, std::size_t bytes) {
-  tutti::detail::fold(made<R>(), {.finishes = Finishes}, InPlace ? s.result : s.left, s.right, s.result,
+void fold_streams(streams const& s, std::size_t bytes) {
+  tutti::detail::fold(make<R>(), {.finishes = Finishes}, InPlace ? s.result : s.left, s.right, s.result,
                       bytes / sizeof(typename R::value_type), 2);
 }
 
@@ -151,7 +151,7 @@ class bench {
   explicit bench(int rounds) : rounds_(rounds) {
     add("memcpy", "bytes", "copy", "", copy);
     add("limit", "float32", "in place", "", add_in_place);
-    add("limit", "float32", "out of place", "", add_apart);
+    add("limit", "float32", "out of place", "", add_out_of_place);
     add("limit", "float32", "streaming", "", add_streaming);
   }
 
@@ -162,36 +162,36 @@ class bench {
       if (set <= tutti::detail::available_instructions()) {
         std::string const type(tutti::element_name<typename R::value_type>());
         std::string const name(R::name);
-        add(name, type, "in place", "in place", folding<R, true, false>, set);
-        add(name, type, "out of place", "out of place", folding<R, false, false>, set);
+        add(name, type, "in place", "in place", fold_streams<R, true, false>, set);
+        add(name, type, "out of place", "out of place", fold_streams<R, false, false>, set);
         if (tutti::detail::lowers<R>) {
-          add(name, type, "last", "out of place", folding<R, false, true>, set);
+          add(name, type, "last", "out of place", fold_streams<R, false, true>, set);
         }
       }
     }
   }
 
-  void run(place where) {
-    memory_.assign(3 * (where.bytes + 4096) + 64, std::byte{0});
+  void run(place level) {
+    memory_.assign(3 * (level.bytes + 4096) + 64, std::byte{0});
     auto* const begin = memory_.data() + (64 - reinterpret_cast<std::uintptr_t>(memory_.data()) % 64);
-    streams const s{begin, begin + where.bytes + 1024, begin + 2 * (where.bytes + 1024)};
+    streams const s{begin, begin + level.bytes + 1024, begin + 2 * (level.bytes + 1024)};
     for (int round = 0; round <= rounds_; ++round) {
-      for (contender& c : all_) {
+      for (contender& c : contenders_) {
         tutti::detail::limit_instructions(c.instructions);
-        int const passes = static_cast<int>(std::max<std::size_t>(1, (std::size_t{1} << 20) / where.bytes));
-        c.pass(s, where.bytes);
-        double const from = seconds();
+        int const passes = static_cast<int>(std::max<std::size_t>(1, (std::size_t{1} << 20) / level.bytes));
+        c.pass(s, level.bytes);
+        double const begin_time = seconds();
         for (int i = 0; i < passes; ++i) {
-          c.pass(s, where.bytes);
+          c.pass(s, level.bytes);
           asm volatile("" ::: "memory");
         }
-        double const moved = (c.kind == "copy" ? 2.0 : 3.0) * static_cast<double>(where.bytes) * passes;
+        double const bytes_moved = (c.kind == "copy" ? 2.0 : 3.0) * static_cast<double>(level.bytes) * passes;
         if (round != 0) {
-          c.gigabytes_per_second.push_back(moved / (seconds() - from) * 1e-9);
+          c.gigabytes_per_second.push_back(bytes_moved / (seconds() - begin_time) * 1e-9);
         }
       }
     }
-    report(where);
+    report(level);
   }
 
   void write(std::FILE* file) const { std::fprintf(file, "[\n%s\n]\n", json_.c_str()); }
@@ -199,13 +199,13 @@ class bench {
  private:
   void add(std::string name, std::string type, std::string kind, std::string limit, decltype(contender::pass) pass,
            tutti::detail::instruction_set set = tutti::detail::instruction_set::baseline) {
-    all_.push_back({std::move(name), std::move(type), std::move(kind), std::move(limit), set, pass});
+    contenders_.push_back({std::move(name), std::move(type), std::move(kind), std::move(limit), set, pass});
   }
 
-  void report(place where) {
+  void report(place level) {
     std::map<std::string, double> limits;
-    std::printf("\n%s: %zu KiB a stream; GB/s read and written\n", where.name, where.bytes >> 10);
-    for (contender& c : all_) {
+    std::printf("\n%s: %zu KiB a stream; GB/s read and written\n", level.name, level.bytes >> 10);
+    for (contender& c : contenders_) {
       double const speed = median(c.gigabytes_per_second);
       if (c.limit.empty()) {
         limits[c.kind] = speed;
@@ -219,7 +219,7 @@ class bench {
       std::snprintf(line, sizeof line,
                     R"(  {"place": "%s", "bytes": %zu, "operation": "%s", "type": "%s", "kind": "%s", )"
                     R"("instructions": "%s", "gigabytes_per_second": %.2f, "of_limit": %.3f})",
-                    where.name, where.bytes, c.name.c_str(), c.type.c_str(), c.kind.c_str(), name_of(c.instructions),
+                    level.name, level.bytes, c.name.c_str(), c.type.c_str(), c.kind.c_str(), name_of(c.instructions),
                     speed, speed / limit);
       json_ += (json_.empty() ? "" : ",\n") + std::string(line);
       c.gigabytes_per_second.clear();
@@ -227,7 +227,7 @@ class bench {
   }
 
   int rounds_;
-  std::vector<contender> all_;
+  std::vector<contender> contenders_;
   std::vector<std::byte> memory_;
   std::string json_;
 };
@@ -253,24 +253,24 @@ int main(int argc, char** argv) {
   CPU_SET(0, &cores);
   ::pthread_setaffinity_np(::pthread_self(), sizeof cores, &cores);
 
-  bench all(rounds);
-  all.reduction<tutti::sum<float>>();
-  all.reduction<tutti::sum<double>>();
-  all.reduction<tutti::sum<tutti::half>>();
-  all.reduction<tutti::sum<tutti::bfloat16>>();
-  all.reduction<tutti::sum<std::int8_t>>();
-  all.reduction<tutti::sum<std::int32_t>>();
-  all.reduction<tutti::prod<std::int64_t>>();
-  all.reduction<tutti::min<float>>();
-  all.reduction<tutti::max<float>>();
-  all.reduction<tutti::min<std::int64_t>>();
-  all.reduction<tutti::mean<float>>();
-  all.reduction<tutti::bit_xor<std::uint32_t>>();
-  all.reduction<damping<float>>();
-  all.reduction<damping<tutti::half>>();
+  bench kernels(rounds);
+  kernels.reduction<tutti::sum<float>>();
+  kernels.reduction<tutti::sum<double>>();
+  kernels.reduction<tutti::sum<tutti::half>>();
+  kernels.reduction<tutti::sum<tutti::bfloat16>>();
+  kernels.reduction<tutti::sum<std::int8_t>>();
+  kernels.reduction<tutti::sum<std::int32_t>>();
+  kernels.reduction<tutti::prod<std::int64_t>>();
+  kernels.reduction<tutti::min<float>>();
+  kernels.reduction<tutti::max<float>>();
+  kernels.reduction<tutti::min<std::int64_t>>();
+  kernels.reduction<tutti::mean<float>>();
+  kernels.reduction<tutti::bit_xor<std::uint32_t>>();
+  kernels.reduction<damping<float>>();
+  kernels.reduction<damping<tutti::half>>();
   std::printf("The processor has %s; medians of %d rounds\n", name_of(tutti::detail::available_instructions()), rounds);
-  for (place const& where : places) {
-    all.run(where);
+  for (place const& level : places) {
+    kernels.run(level);
   }
   if (!json.empty()) {
     std::FILE* const file = std::fopen(json.c_str(), "w");
@@ -278,7 +278,7 @@ int main(int argc, char** argv) {
       std::fprintf(stderr, "cannot write %s\n", json.c_str());
       return 1;
     }
-    all.write(file);
+    kernels.write(file);
     std::fclose(file);
   }
   return 0;

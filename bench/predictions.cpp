@@ -57,33 +57,33 @@ double median(std::vector<double> v) {
 
 /// Microseconds of one way on one size.
 struct way_times {
-  std::vector<double> expected{};               ///< a prediction per round
-  std::vector<std::vector<double>> measured{};  ///< passes of each round
+  std::vector<double> expected{};                   ///< a prediction per round
+  std::vector<std::vector<double>> measurements{};  ///< passes of each round
 
   /// Median of the passes of one round, all or every second one.
-  [[nodiscard]] double now(std::size_t round) const { return median(measured[round]); }
-  [[nodiscard]] double now(std::size_t round, std::size_t half) const {
+  [[nodiscard]] double median_of_round(std::size_t round) const { return median(measurements[round]); }
+  [[nodiscard]] double median_of_round(std::size_t round, std::size_t half) const {
     std::vector<double> v;
-    for (std::size_t p = half; p < measured[round].size(); p += 2) {
-      v.push_back(measured[round][p]);
+    for (std::size_t p = half; p < measurements[round].size(); p += 2) {
+      v.push_back(measurements[round][p]);
     }
     return median(v);
   }
   /// Median of the passes of every second round.
-  [[nodiscard]] double later(std::size_t half) const {
+  [[nodiscard]] double median_of_half(std::size_t half) const {
     std::vector<double> v;
-    for (std::size_t r = half; r < measured.size(); r += 2) {
-      v.insert(v.end(), measured[r].begin(), measured[r].end());
+    for (std::size_t r = half; r < measurements.size(); r += 2) {
+      v.insert(v.end(), measurements[r].begin(), measurements[r].end());
     }
     return median(v);
   }
-  [[nodiscard]] double ever() const { return but(measured.size()); }
+  [[nodiscard]] double median_of_all() const { return median_without(measurements.size()); }
   /// Median of the passes of all other rounds.
-  [[nodiscard]] double but(std::size_t round) const {
+  [[nodiscard]] double median_without(std::size_t round) const {
     std::vector<double> v;
-    for (std::size_t r = 0; r < measured.size(); ++r) {
+    for (std::size_t r = 0; r < measurements.size(); ++r) {
       if (r != round) {
-        v.insert(v.end(), measured[r].begin(), measured[r].end());
+        v.insert(v.end(), measurements[r].begin(), measurements[r].end());
       }
     }
     return median(v);
@@ -97,7 +97,7 @@ struct size_times {
 };
 using grid = std::map<std::size_t, size_times>;
 
-std::string in_words(way const& w, tutti::host_map const& hosts) {
+std::string describe(way const& w, tutti::host_map const& hosts) {
   return tutti::detail::explanation::in_words(
       tutti::schedule_choice<tutti::selection>{tutti::selection(w.first, &hosts), w.second});
 }
@@ -117,48 +117,48 @@ class measurer {
         slowest_(world, tutti::doubling{}, tutti::max<double>{}),
         kind_(s.one_of("buffers", {"ordinary", "allocator"}) == "ordinary" ? tutti::memory_kind::ordinary
                                                                            : tutti::memory_kind::allocator),
-        given_(tutti::allocator<float>(world)) {
+        allocated_memory_(tutti::allocator<float>(world)) {
     if (kind_ == tutti::memory_kind::ordinary) {
-      own_.resize(longest_ / sizeof(float));
-      data_ = own_;
+      ordinary_memory_.resize(longest_ / sizeof(float));
+      data_ = ordinary_memory_;
     } else {
-      given_.resize(longest_ / sizeof(float));
-      data_ = given_;
+      allocated_memory_.resize(longest_ / sizeof(float));
+      data_ = allocated_memory_;
     }
   }
 
   /// The profile that the last round measured.
   [[nodiscard]] std::string const& profile() const noexcept { return profile_; }
 
-  void round(grid& all, std::vector<double>& took) {
+  void measure_round(grid& results, std::vector<double>& profile_times) {
     auto const begin = tutti::steady_now();
     tutti::automatic const best = tutti::automatic(world_, {.remeasure = true}).for_memory(kind_);
-    took.push_back(agreed(since(begin)));
+    profile_times.push_back(max_over_ranks(microseconds_since(begin)));
     profile_ = tutti::detail::to_text(best.profile());
     for (std::size_t bytes = 4; bytes <= longest_; bytes *= 4) {
       if (reduces_) {
-        size(best, tutti::op::allreduce{}, bytes, all[bytes]);
+        measure_size(best, tutti::op::allreduce{}, bytes, results[bytes]);
       } else {
-        size(best, tutti::op::broadcast{0}, bytes, all[bytes]);
+        measure_size(best, tutti::op::broadcast{0}, bytes, results[bytes]);
       }
     }
   }
 
  private:
   template <class Op>
-  void size(tutti::automatic const& best, Op op, std::size_t bytes, size_times& all) {
+  void measure_size(tutti::automatic const& best, Op op, std::size_t bytes, size_times& times) {
     if (autotunes_) {
       best.autotune(world_, op, data_.first(bytes / sizeof(float)));
     }
     auto ways = best.predict(op, bytes);
-    all.picks.push_back(one_of(op, best.choose(op, bytes), ways));
-    std::erase_if(ways, [&, every = ways](tutti::prediction const& p) {
-      return one_of(op, p.way, every) != way{p.way.topology.kind(), p.way.segment_bytes};
+    times.picks.push_back(representative(op, best.choose(op, bytes), ways));
+    std::erase_if(ways, [&, all_ways = ways](tutti::prediction const& p) {
+      return representative(op, p.way, all_ways) != way{p.way.topology.kind(), p.way.segment_bytes};
     });
     for (tutti::prediction const& p : ways) {
-      way_times& t = all.ways[{p.way.topology.kind(), p.way.segment_bytes}];
+      way_times& t = times.ways[{p.way.topology.kind(), p.way.segment_bytes}];
       t.expected.push_back(static_cast<double>(p.time) * 1e-6);
-      t.measured.emplace_back();
+      t.measurements.emplace_back();
     }
     for (std::size_t pass = 0; pass < passes_; ++pass) {
       // Begins each pass with another way. The first ones find caches, and transports that learn how to copy, in a
@@ -168,8 +168,8 @@ class measurer {
           ways.begin() + static_cast<std::ptrdiff_t>(std::max<std::size_t>(ways.size() / passes_, ways.size() > 1)),
           ways.end());
       for (tutti::prediction const& p : ways) {
-        way_times& t = all.ways[{p.way.topology.kind(), p.way.segment_bytes}];
-        t.measured.back().push_back(measure(p, bytes, t.expected.back()));
+        way_times& t = times.ways[{p.way.topology.kind(), p.way.segment_bytes}];
+        t.measurements.back().push_back(measure(p, bytes, t.expected.back()));
       }
     }
   }
@@ -178,52 +178,52 @@ class measurer {
 
   /// The first of all topologies with the same steps for this operation, in segments of the same size.
   template <class Op>
-  [[nodiscard]] way one_of(Op op, choice const& c, std::vector<tutti::prediction> const& ways) const {
+  [[nodiscard]] way representative(Op op, choice const& c, std::vector<tutti::prediction> const& ways) const {
     way first{c.topology.kind(), c.segment_bytes};
     for (tutti::prediction const& p : ways) {
       way const other{p.way.topology.kind(), p.way.segment_bytes};
-      if (other.second == first.second && other < first && same_steps(op, c.topology, p.way.topology)) {
+      if (other.second == first.second && other < first && has_same_steps(op, c.topology, p.way.topology)) {
         first = other;
       }
     }
     return first;
   }
   template <class Op>
-  [[nodiscard]] bool same_steps(Op op, tutti::selection const& a, tutti::selection const& b) const {
+  [[nodiscard]] bool has_same_steps(Op op, tutti::selection const& a, tutti::selection const& b) const {
     tutti::rank_type const n = world_.size();
-    bool same = a.blocks(op, n) == b.blocks(op, n);
-    for (tutti::rank_type r = 0; same && r < n; ++r) {
+    bool is_same = a.blocks(op, n) == b.blocks(op, n);
+    for (tutti::rank_type r = 0; is_same && r < n; ++r) {
       std::uint32_t const steps = a.steps(op, n, r);
-      same = steps == b.steps(op, n, r);
-      for (std::uint32_t i = 0; same && i < steps; ++i) {
-        same = a.at(op, n, r, i) == b.at(op, n, r, i);
+      is_same = steps == b.steps(op, n, r);
+      for (std::uint32_t i = 0; is_same && i < steps; ++i) {
+        is_same = a.at(op, n, r, i) == b.at(op, n, r, i);
       }
     }
-    return same;
+    return is_same;
   }
 
-  [[nodiscard]] static double since(tutti::time_point begin) {
+  [[nodiscard]] static double microseconds_since(tutti::time_point begin) {
     return static_cast<double>((tutti::steady_now() - begin).count()) * 1e-3;
   }
-  double agreed(double us) {
-    std::vector<double> one{us};
-    slowest_(one);
-    return one[0];
+  double max_over_ranks(double microseconds) {
+    std::vector<double> value{microseconds};
+    slowest_(value);
+    return value[0];
   }
 
   double measure(tutti::prediction const& p, std::size_t bytes, double expected) {
     std::span<float> const v = data_.first(bytes / sizeof(float));
-    auto const times = static_cast<int>(std::clamp(microseconds_ / std::max(expected, 0.1), 1.0, 2000.0));
+    auto const repetitions = static_cast<int>(std::clamp(microseconds_ / std::max(expected, 0.1), 1.0, 2000.0));
     if (reduces_) {
       tutti::allreduce sum{world_, p.way.topology, tutti::sum<float>{}};
       sum.segment(p.way.segment_bytes);
-      return loop(times, [&] { sum(v); });
+      return loop(repetitions, [&] { sum(v); });
     }
     // Has the root rewrite its vector each time, as programs do; back to back it would run ahead.
     tutti::broadcast share{world_, p.way.topology};
     share.segment(p.way.segment_bytes);
-    double took = 0;
-    for (int i = -8; i < times; ++i) {
+    double total = 0;
+    for (int i = -8; i < repetitions; ++i) {
       if (world_.rank() == 0) {
         std::fill(v.begin(), v.end(), static_cast<float>(i));
       }
@@ -231,23 +231,23 @@ class measurer {
       tutti::detail::access::state(world_).wait_policy = {};
       auto const begin = tutti::steady_now();
       share(v, 0);
-      took += i < 0 ? 0 : since(begin);
+      total += i < 0 ? 0 : microseconds_since(begin);
     }
-    return agreed(took / times);
+    return max_over_ranks(total / repetitions);
   }
 
   template <class F>
-  double loop(int times, F const& f) {
+  double loop(int repetitions, F const& f) {
     for (int i = 0; i < 8; ++i) {  // touches the memory of every lane
       f();
     }
     barrier_();
     tutti::detail::access::state(world_).wait_policy = {};  // no backoff, as when `automatic` measures
     auto const begin = tutti::steady_now();
-    for (int i = 0; i < times; ++i) {
+    for (int i = 0; i < repetitions; ++i) {
       f();
     }
-    return agreed(since(begin) / times);
+    return max_over_ranks(microseconds_since(begin) / repetitions);
   }
 
   World& world_;
@@ -259,8 +259,8 @@ class measurer {
   tutti::barrier<World, tutti::doubling> barrier_;
   tutti::allreduce<World, tutti::doubling, tutti::max<double>> slowest_;
   tutti::memory_kind kind_;
-  std::vector<float> own_{};
-  std::vector<float, tutti::allocator<float>> given_;
+  std::vector<float> ordinary_memory_{};
+  std::vector<float, tutti::allocator<float>> allocated_memory_;
   std::span<float> data_{};
   std::string profile_{};
 };
@@ -268,8 +268,8 @@ class measurer {
 /// An average relative error.
 class mean {
  public:
-  void add(double is, double should) {
-    sum_ += std::abs(is / should - 1);
+  void add(double value, double reference) {
+    sum_ += std::abs(value / reference - 1);
     ++count_;
   }
   void add(mean const& m) {
@@ -285,16 +285,16 @@ class mean {
 
 /// The quality of picks for one size, relative to measurements.
 struct verdict {
-  mean error{};               ///< error of predictions of all ways
-  mean error_later{};         ///< their error, judged by other rounds
-  mean pick_error{};          ///< error of predictions of the picks
-  mean machine{};             ///< difference of one pass from the passes beside it
-  mean drift{};               ///< difference of one round from the others
-  mean meter{};               ///< difference of one prediction from the median of all rounds
-  mean model{};               ///< difference of the median prediction from the median measurement
-  std::vector<double> now{};  ///< times of picks relative to the best way
-  std::vector<double> later{};
-  std::vector<double> hindsight{};  ///< `now` for the best way of all other rounds
+  mean error{};                      ///< error of predictions of all ways
+  mean error_later{};                ///< their error, judged by other rounds
+  mean pick_error{};                 ///< error of predictions of the picks
+  mean machine{};                    ///< difference of one pass from the passes beside it
+  mean drift{};                      ///< difference of one round from the others
+  mean meter{};                      ///< difference of one prediction from the median of all rounds
+  mean model{};                      ///< difference of the median prediction from the median measurement
+  std::vector<double> ratios_now{};  ///< times of picks relative to the best way
+  std::vector<double> ratios_later{};
+  std::vector<double> ratios_with_hindsight{};  ///< `ratios_now` for the best way of all other rounds
 
   void add(verdict const& v) {
     error.add(v.error);
@@ -304,9 +304,10 @@ struct verdict {
     drift.add(v.drift);
     meter.add(v.meter);
     model.add(v.model);
-    now.insert(now.end(), v.now.begin(), v.now.end());
-    later.insert(later.end(), v.later.begin(), v.later.end());
-    hindsight.insert(hindsight.end(), v.hindsight.begin(), v.hindsight.end());
+    ratios_now.insert(ratios_now.end(), v.ratios_now.begin(), v.ratios_now.end());
+    ratios_later.insert(ratios_later.end(), v.ratios_later.begin(), v.ratios_later.end());
+    ratios_with_hindsight.insert(ratios_with_hindsight.end(), v.ratios_with_hindsight.begin(),
+                                 v.ratios_with_hindsight.end());
   }
 };
 
@@ -316,33 +317,34 @@ auto fastest(std::map<way, way_times> const& row, Time const& time) {
                           [&](auto const& a, auto const& b) { return time(a.second) < time(b.second); });
 }
 
-verdict judge(size_times const& of_size, std::size_t rounds) {
+verdict judge(size_times const& times, std::size_t rounds) {
   verdict v;
-  auto const& row = of_size.ways;
+  auto const& row = times.ways;
   for (std::size_t r = 0; r < rounds; ++r) {
-    way_times const& pick = row.at(of_size.picks[r]);
+    way_times const& pick = row.at(times.picks[r]);
     std::size_t const other = 1 - r % 2;
-    auto const best_elsewhere = fastest(row, [&](way_times const& t) { return t.but(r); });
+    auto const best_with_hindsight = fastest(row, [&](way_times const& t) { return t.median_without(r); });
     for (auto const& [w, t] : row) {
-      v.error.add(t.expected[r], t.now(r));
-      v.error_later.add(t.expected[r], t.later(other));
-      for (std::size_t p = 0; p < t.measured[r].size(); ++p) {
-        v.machine.add(t.measured[r][p], t.now(r, 1 - p % 2));
+      v.error.add(t.expected[r], t.median_of_round(r));
+      v.error_later.add(t.expected[r], t.median_of_half(other));
+      for (std::size_t p = 0; p < t.measurements[r].size(); ++p) {
+        v.machine.add(t.measurements[r][p], t.median_of_round(r, 1 - p % 2));
       }
-      v.drift.add(t.now(r), t.later(other));
+      v.drift.add(t.median_of_round(r), t.median_of_half(other));
       v.meter.add(t.expected[r], median(t.expected));
     }
-    v.pick_error.add(pick.expected[r], pick.now(r));
+    v.pick_error.add(pick.expected[r], pick.median_of_round(r));
     for (std::size_t half = 0; half < 2; ++half) {
-      auto const best = fastest(row, [&](way_times const& t) { return t.now(r, half); });
-      v.now.push_back(pick.now(r, 1 - half) / best->second.now(r, 1 - half));
-      v.hindsight.push_back(best_elsewhere->second.now(r, 1 - half) / best->second.now(r, 1 - half));
+      auto const best = fastest(row, [&](way_times const& t) { return t.median_of_round(r, half); });
+      v.ratios_now.push_back(pick.median_of_round(r, 1 - half) / best->second.median_of_round(r, 1 - half));
+      v.ratios_with_hindsight.push_back(best_with_hindsight->second.median_of_round(r, 1 - half) /
+                                        best->second.median_of_round(r, 1 - half));
     }
-    auto const best = fastest(row, [&](way_times const& t) { return t.later(1 - other); });
-    v.later.push_back(pick.later(other) / best->second.later(other));
+    auto const best = fastest(row, [&](way_times const& t) { return t.median_of_half(1 - other); });
+    v.ratios_later.push_back(pick.median_of_half(other) / best->second.median_of_half(other));
   }
   for (auto const& [w, t] : row) {
-    v.model.add(median(t.expected), t.ever());
+    v.model.add(median(t.expected), t.median_of_all());
   }
   return v;
 }
@@ -352,29 +354,30 @@ double percent_good(std::vector<double> const& ratios) {
          static_cast<double>(ratios.size());
 }
 
-void report(grid const& all, std::vector<double> const& took, tutti::host_map const& hosts, bool details) {
+void report(grid const& results, std::vector<double> const& profile_times, tutti::host_map const& hosts, bool details) {
   verdict sum;
   std::size_t ways = 0;
   std::size_t good_sizes = 0;
   std::printf("%9s  %-34s %10s %10s  %-34s %10s %6s %6s %7s %6s %6s %6s\n", "bytes", "picked last", "expected",
               "measured", "best", "measured", "ratio", "error", "machine", "drift", "meter", "model");
-  for (auto const& [bytes, of_size] : all) {
-    auto const& row = of_size.ways;
-    way_times const& pick = row.at(of_size.picks.back());
-    auto const best = fastest(row, [](way_times const& t) { return t.ever(); });
+  for (auto const& [bytes, times] : results) {
+    auto const& row = times.ways;
+    way_times const& pick = row.at(times.picks.back());
+    auto const best = fastest(row, [](way_times const& t) { return t.median_of_all(); });
     for (auto const& [w, t] : row) {
       if (details) {
-        std::printf("%9zu    %-32s %10.2f %10.2f\n", bytes, in_words(w, hosts).c_str(), median(t.expected), t.ever());
+        std::printf("%9zu    %-32s %10.2f %10.2f\n", bytes, describe(w, hosts).c_str(), median(t.expected),
+                    t.median_of_all());
       }
     }
-    verdict const v = judge(of_size, took.size());
+    verdict const v = judge(times, profile_times.size());
     sum.add(v);
     ways += row.size();
-    good_sizes += median(v.now) <= 1.1 ? 1U : 0U;
+    good_sizes += median(v.ratios_now) <= 1.1 ? 1U : 0U;
     std::printf("%9zu  %-34s %10.2f %10.2f  %-34s %10.2f %6.2f %4.0f %% %5.0f %% %4.0f %% %4.0f %% %4.0f %%\n", bytes,
-                in_words(of_size.picks.back(), hosts).c_str(), median(pick.expected), pick.ever(),
-                in_words(best->first, hosts).c_str(), best->second.ever(), median(v.now), v.error.percent(),
-                v.machine.percent(), v.drift.percent(), v.meter.percent(), v.model.percent());
+                describe(times.picks.back(), hosts).c_str(), median(pick.expected), pick.median_of_all(),
+                describe(best->first, hosts).c_str(), best->second.median_of_all(), median(v.ratios_now),
+                v.error.percent(), v.machine.percent(), v.drift.percent(), v.meter.percent(), v.model.percent());
   }
   std::printf(
       "mean error of %zu predictions %.0f %%, of the picks %.0f %%; judged by other rounds %.0f %%\n"
@@ -387,14 +390,15 @@ void report(grid const& all, std::vector<double> const& took, tutti::host_map co
       "picked with hindsight, the best way of all other rounds for each size, %.0f %%\n"
       "measuring the world took %.1f ms\n",
       ways, sum.error.percent(), sum.pick_error.percent(), sum.error_later.percent(), sum.machine.percent(),
-      sum.drift.percent(), sum.meter.percent(), sum.model.percent(), percent_good(sum.now), took.size(), all.size(),
-      good_sizes, percent_good(sum.later), percent_good(sum.hindsight), median(took) * 1e-3);
+      sum.drift.percent(), sum.meter.percent(), sum.model.percent(), percent_good(sum.ratios_now), profile_times.size(),
+      results.size(), good_sizes, percent_good(sum.ratios_later), percent_good(sum.ratios_with_hindsight),
+      median(profile_times) * 1e-3);
 }
 
 template <class World>
 void run(World& world, bench::settings const& s) {
-  grid all;
-  std::vector<double> took;
+  grid results;
+  std::vector<double> profile_times;
   std::size_t const rounds = s.number("rounds", std::size_t{8});
   std::size_t const passes = s.number("passes", std::size_t{6});
   if (rounds == 0 || rounds % 2 != 0 || passes == 0 || passes % 2 != 0) {
@@ -402,7 +406,7 @@ void run(World& world, bench::settings const& s) {
   }
   measurer<World> m(world, s);
   for (std::size_t r = 0; r < rounds; ++r) {
-    m.round(all, took);
+    m.measure_round(results, profile_times);
   }
   if (world.rank() == 0) {
     std::printf("%s of floats, %u ranks, %s\n", s.text("op", "allreduce").c_str(), world.size(),
@@ -411,7 +415,7 @@ void run(World& world, bench::settings const& s) {
     if (details) {
       std::fputs(m.profile().c_str(), stdout);
     }
-    report(all, took, world.hosts(), details);
+    report(results, profile_times, world.hosts(), details);
     std::fflush(stdout);
   }
 }

@@ -79,16 +79,16 @@ std::vector<double> compare(World& world, std::size_t count, int rounds) {
   auto const calls = std::max(std::size_t{1}, (std::size_t{1} << 18) / count);
   for (int round = 0; round <= rounds; ++round) {
     std::size_t c = 0;
-    auto const measure = [&](auto& one) {
-      one();
+    auto const measure = [&](auto& sum) {
+      sum();
       ready();
       auto const begin = std::chrono::steady_clock::now();
       for (std::size_t i = 0; i != calls; ++i) {
-        one();
+        sum();
       }
-      std::chrono::duration<double, std::milli> const took = std::chrono::steady_clock::now() - begin;
+      std::chrono::duration<double, std::milli> const duration = std::chrono::steady_clock::now() - begin;
       if (round != 0) {
-        times[c].push_back(took.count() / static_cast<double>(calls));
+        times[c].push_back(duration.count() / static_cast<double>(calls));
       }
       ++c;
     };
@@ -98,9 +98,9 @@ std::vector<double> compare(World& world, std::size_t count, int rounds) {
     measure(accumulators);
   }
   std::vector<double> quartiles;
-  for (auto& all : times) {
-    std::sort(all.begin(), all.end());
-    quartiles.push_back(all[all.size() / 4]);
+  for (auto& samples : times) {
+    std::sort(samples.begin(), samples.end());
+    quartiles.push_back(samples[samples.size() / 4]);
   }
   return quartiles;
 }
@@ -139,7 +139,7 @@ bool run(tutti::rank_type ranks, int rounds) {
 
 /// Runs among processes of a launcher, on any hosts.
 template <class Topology, class World>
-void run_in(World& world, int rounds) {
+void run_launched(World& world, int rounds) {
   for (std::size_t const bytes : sizes) {
     auto const ms = compare<Topology>(world, bytes / sizeof(float), rounds);
     if (world.rank() == 0) {
@@ -152,24 +152,25 @@ void run_in(World& world, int rounds) {
 
 int main(int argc, char** argv) try {
   std::string_view const transport = argc > 1 ? argv[1] : "";
-  bool const launched = transport == "launched";
-  auto const ranks = static_cast<tutti::rank_type>(argc > 2 && !launched ? bench::whole("ranks", argv[2], 1) : 0);
-  int const place = launched ? 2 : 3;
-  int const rounds = argc > place ? static_cast<int>(bench::whole("rounds", argv[place], 1)) : 9;
-  if (!launched && ((transport != "shared_memory" && transport != "tcp") || ranks == 0)) {
+  bool const is_launched = transport == "launched";
+  auto const ranks = static_cast<tutti::rank_type>(argc > 2 && !is_launched ? bench::whole("ranks", argv[2], 1) : 0);
+  int const rounds_index = is_launched ? 2 : 3;
+  int const rounds = argc > rounds_index ? static_cast<int>(bench::whole("rounds", argv[rounds_index], 1)) : 9;
+  if (!is_launched && ((transport != "shared_memory" && transport != "tcp") || ranks == 0)) {
     std::fprintf(stderr,
                  "usage: reproducible <shared_memory|tcp> <ranks> [rounds]\n"
                  "       reproducible launched [rounds]\n");
     return 2;
   }
-  if (launched) {
+  if (is_launched) {
     auto world = tutti::join<tutti::tcp>();
-    run_in<tutti::ring>(world, rounds);
-    run_in<tutti::butterfly>(world, rounds);
+    run_launched<tutti::ring>(world, rounds);
+    run_launched<tutti::butterfly>(world, rounds);
     return 0;
   }
-  bool const good = transport == "tcp" ? run<tutti::tcp>(ranks, rounds) : run<tutti::shared_memory>(ranks, rounds);
-  return good ? 0 : 1;
+  bool const is_successful =
+      transport == "tcp" ? run<tutti::tcp>(ranks, rounds) : run<tutti::shared_memory>(ranks, rounds);
+  return is_successful ? 0 : 1;
 } catch (std::exception const& e) {
   std::fprintf(stderr, "reproducible: %s\n", e.what());
   return 1;

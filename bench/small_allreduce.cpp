@@ -36,19 +36,19 @@ struct alignas(64) line {
 line lines[2][2];
 
 /// The minimum that two threads do to sum a float.
-class by_hand {
+class manual_sum {
  public:
-  explicit by_hand(unsigned rank) : rank_(rank) {}
+  explicit manual_sum(unsigned rank) : rank_(rank) {}
   void operator()(float& x) {
     ++number_;
-    line& out = lines[rank_][number_ % 2];
-    out.value = x;
-    out.number.store(number_, std::memory_order_release);
-    line& in = lines[1 - rank_][number_ % 2];
-    while (in.number.load(std::memory_order_acquire) != number_) {
+    line& own_line = lines[rank_][number_ % 2];
+    own_line.value = x;
+    own_line.number.store(number_, std::memory_order_release);
+    line& peer_line = lines[1 - rank_][number_ % 2];
+    while (peer_line.number.load(std::memory_order_acquire) != number_) {
       tutti::detail::relax();
     }
-    x += in.value;
+    x += peer_line.value;
   }
 
  private:
@@ -69,8 +69,9 @@ double measure(Sum& sum) {
     x = 1;
     sum(x);
   }
-  double const us = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count() / calls;
-  return x == 2 ? us : -1;  // a wrong result has no time
+  double const microseconds =
+      std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count() / calls;
+  return x == 2 ? microseconds : -1;  // a wrong result has no time
 }
 
 constexpr std::array names{"by hand", "doubling", "doubling, size 2 in the type", "butterfly", "ring"};
@@ -86,15 +87,15 @@ int main() {
   auto const results = tutti::detail::run_threads(2, [](auto& meet) {
     pin(meet.rank());
     tutti::communicator<tutti::loopback> world(meet);
-    tutti::communicator<tutti::loopback, 2> fixed(meet);
-    by_hand hand(meet.rank());
+    tutti::communicator<tutti::loopback, 2> sized_world(meet);
+    manual_sum manual(meet.rank());
     auto doubling = engine(world, tutti::doubling{});
-    auto doubling_of_two = engine(fixed, tutti::doubling{});
+    auto doubling_of_two = engine(sized_world, tutti::doubling{});
     auto butterfly = engine(world, tutti::butterfly{});
     auto ring = engine(world, tutti::ring{});
     std::vector<double> times;  // a row per round
     for (int round = 0; round < rounds; ++round) {
-      times.push_back(measure(hand));
+      times.push_back(measure(manual));
       times.push_back(measure(doubling));
       times.push_back(measure(doubling_of_two));
       times.push_back(measure(butterfly));
@@ -106,17 +107,17 @@ int main() {
   auto const& times = results[0].value();
   std::printf("allreduce of 4 bytes, 2 pinned threads, %d x %d calls\n%-30s %8s %8s %8s  (us per call)\n", rounds,
               calls, "", "median", "best", "x hand");
-  double hand = 0;
+  double manual_time = 0;
   for (std::size_t c = 0; c < names.size(); ++c) {
-    std::vector<double> mine;
+    std::vector<double> times_of_contender;
     for (std::size_t round = 0; round < rounds; ++round) {
-      mine.push_back(times[round * names.size() + c]);
+      times_of_contender.push_back(times[round * names.size() + c]);
     }
-    std::sort(mine.begin(), mine.end());
-    double const median = mine[mine.size() / 2];
-    hand = c == 0 ? median : hand;
-    std::printf("%-30s %8.3f %8.3f %8.2f\n", names[c], median, mine.front(), median / hand);
-    if (mine.front() < 0) {
+    std::sort(times_of_contender.begin(), times_of_contender.end());
+    double const median = times_of_contender[times_of_contender.size() / 2];
+    manual_time = c == 0 ? median : manual_time;
+    std::printf("%-30s %8.3f %8.3f %8.2f\n", names[c], median, times_of_contender.front(), median / manual_time);
+    if (times_of_contender.front() < 0) {
       std::puts("a sum was wrong");
       return 1;
     }

@@ -36,9 +36,9 @@ constexpr std::array<std::size_t, 6> sizes{4, 64, 1024, 4096, 16384, 65536};
 struct times {
   std::string_view topology;
   std::size_t bytes;
-  std::vector<double> compiled{};
-  std::vector<double> sized{};
-  std::vector<double> planned{};
+  std::vector<double> compiled_times{};
+  std::vector<double> sized_times{};
+  std::vector<double> planned_times{};
 };
 
 void pin(unsigned core) {
@@ -73,24 +73,24 @@ template <class Sum>
 }
 
 template <class Topology, class World, class SizedWorld>
-void compare(World& world, SizedWorld& sized_world, bench::settings const& s, std::vector<times>& all) {
+void compare(World& world, SizedWorld& sized_world, bench::settings const& s, std::vector<times>& rows) {
   tutti::sum<float> const add;
   tutti::plan<false> const steps(Topology{}, tutti::op::allreduce{}, world.size(), world.rank());
-  tutti::allreduce compiled{world, Topology{}, add};
-  tutti::allreduce sized{sized_world, Topology{}, add};
-  tutti::allreduce planned{world, steps.view(), add};
+  tutti::allreduce compiled_sum{world, Topology{}, add};
+  tutti::allreduce sized_sum{sized_world, Topology{}, add};
+  tutti::allreduce planned_sum{world, steps.view(), add};
   for (std::size_t const bytes : sizes) {
     std::vector<float> v(bytes / sizeof(float));
     std::size_t const calls = s.number("milliseconds", 1) * 1'000'000 / (150 + bytes / 8);
     times t{Topology::name, bytes};
     for (std::size_t round = 0; round < s.number("rounds", 41); ++round) {
       for (std::size_t turn = round; turn < round + 3; ++turn) {  // another contender begins each turn
-        turn % 3 == 0   ? t.compiled.push_back(measure(compiled, v, calls))
-        : turn % 3 == 1 ? t.sized.push_back(measure(sized, v, calls))
-                        : t.planned.push_back(measure(planned, v, calls));
+        turn % 3 == 0   ? t.compiled_times.push_back(measure(compiled_sum, v, calls))
+        : turn % 3 == 1 ? t.sized_times.push_back(measure(sized_sum, v, calls))
+                        : t.planned_times.push_back(measure(planned_sum, v, calls));
       }
     }
-    all.push_back(std::move(t));
+    rows.push_back(std::move(t));
   }
 }
 
@@ -108,21 +108,21 @@ int main(int argc, char** argv) try {
   auto const results = tutti::detail::run_threads(2, [&](auto& meet) {
     pin(meet.rank());
     tutti::communicator<tutti::loopback> world(meet);
-    tutti::communicator<tutti::loopback, 2> sized(meet);
-    std::vector<times> all;
-    compare<tutti::doubling>(world, sized, s, all);
-    compare<tutti::butterfly>(world, sized, s, all);
-    compare<tutti::ring>(world, sized, s, all);
-    compare<tutti::binary_tree>(world, sized, s, all);
-    compare<tutti::star>(world, sized, s, all);
-    return all;
+    tutti::communicator<tutti::loopback, 2> sized_world(meet);
+    std::vector<times> rows;
+    compare<tutti::doubling>(world, sized_world, s, rows);
+    compare<tutti::butterfly>(world, sized_world, s, rows);
+    compare<tutti::ring>(world, sized_world, s, rows);
+    compare<tutti::binary_tree>(world, sized_world, s, rows);
+    compare<tutti::star>(world, sized_world, s, rows);
+    return rows;
   });
   std::printf("%-12s %7s %12s %12s %12s %16s %16s\n", "", "bytes", "compiled in", "size, too", "plan",
               "plan / compiled", "size / compiled");
   for (times const& t : results[0].value()) {
-    std::printf("%-12s %7zu %9.0f ns %9.0f ns %9.0f ns %16.2f %16.2f\n", t.topology.data(), t.bytes, median(t.compiled),
-                median(t.sized), median(t.planned), median_of_ratios(t.planned, t.compiled),
-                median_of_ratios(t.sized, t.compiled));
+    std::printf("%-12s %7zu %9.0f ns %9.0f ns %9.0f ns %16.2f %16.2f\n", t.topology.data(), t.bytes,
+                median(t.compiled_times), median(t.sized_times), median(t.planned_times),
+                median_of_ratios(t.planned_times, t.compiled_times), median_of_ratios(t.sized_times, t.compiled_times));
   }
   return 0;
 } catch (std::exception const& e) {

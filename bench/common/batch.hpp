@@ -22,16 +22,16 @@ struct vectors {
 
 /// One rank of a measured implementation.
 ///
-/// `with(work, vectors, use)` prepares the operation, which is not timed, and calls `use(operate)`, where `operate()`
-/// performs it once. It throws, alike on every rank, if it cannot do this work.
+/// `prepare(work, vectors, use)` prepares the operation, which is not timed, and calls `use(operate)`. There,
+/// `operate()` performs it once. Throws, alike on every rank, if the contender cannot do this work.
 template <class C>
 concept contender = requires(C& c, C const& k, work const& w, vectors const& v) {
   { k.rank() } -> std::convertible_to<unsigned>;
   { k.size() } -> std::convertible_to<unsigned>;
   { C::ranks_are_threads } -> std::convertible_to<bool>;
   c.barrier();  // all ranks have finished earlier work
-  c.with(w, v, [](auto&&) {});
-  { c.messages() } -> std::convertible_to<std::int64_t>;  // sent until now; negative: not counted
+  c.prepare(w, v, [](auto&&) {});
+  { c.messages() } -> std::convertible_to<std::int64_t>;  // sent since the start; negative: not counted
 };
 
 /// The memory of a rank's vectors: ordinary, and aligned alike for all contenders, unless the contender has memory of
@@ -44,7 +44,7 @@ class memory {
   memory& operator=(memory const&) = delete;
   ~memory() { give_back(); }
 
-  std::span<float> of(std::size_t count) {
+  std::span<float> floats(std::size_t count) {
     std::size_t const bytes = (count * sizeof(float) + page - 1) / page * page;
     if (bytes > bytes_ || bytes < bytes_ / 2) {
       give_back();
@@ -96,16 +96,16 @@ class batches {
         meet_(&meet),
         input_(contender),
         output_(contender),
-        mine_(contender.rank()),
+        contribution_(contender.rank()),
         root_(0),
         sum_(pattern::sum(contender.size())) {}
 
   record run(work const& w) {
     vectors v;
-    v.output = output_.of(w.count());
-    v.input = w.in == inputs::rewritten || w.op == operation::broadcast ? v.output : input_.of(w.count());
+    v.output = output_.floats(w.count());
+    v.input = w.input == inputs::rewritten || w.op == operation::broadcast ? v.output : input_.floats(w.count());
     record r;
-    contender_->with(w, v, [&](auto&& operate) { r = measure(w, v, operate); });
+    contender_->prepare(w, v, [&](auto&& operate) { r = measure(w, v, operate); });
     if (w.bytes * contender_->size() > kept_bytes) {  // leaves the memory to other contenders
       input_.give_back();
       output_.give_back();
@@ -120,12 +120,12 @@ class batches {
   record measure(work const& w, vectors const& v, Operate& operate) {
     record r{.rank = contender_->rank(), .iterations = w.iterations};
     pattern const& expected = w.op == operation::allreduce ? sum_ : root_;
-    bool const writes = w.in == inputs::rewritten && (w.op == operation::allreduce || contender_->rank() == 0);
+    bool const writes = w.input == inputs::rewritten && (w.op == operation::allreduce || contender_->rank() == 0);
 
     // Performs one checked operation, into memory that holds nothing of the result, and some more to warm up.
     std::fill(v.output.begin(), v.output.end(), -1.F);
     if (w.op == operation::allreduce || contender_->rank() == 0) {
-      mine_.write(v.input, 0);
+      contribution_.write(v.input, 0);
     }
     contender_->barrier();
     operate();
@@ -134,7 +134,7 @@ class batches {
     }
     auto const step = [&](std::size_t turn) {
       if (writes) {
-        mine_.write(v.input, turn);
+        contribution_.write(v.input, turn);
       }
     };
     for (std::size_t i = 1; i <= w.iterations / 8; ++i) {
@@ -149,8 +149,8 @@ class batches {
         asm volatile("" : : "r"(v.input.data()) : "memory");
       }
     });
-    std::int64_t const sent = contender_->messages();
-    if (w.at == pace::back_to_back) {
+    std::int64_t const messages_before = contender_->messages();
+    if (w.timing == pace::back_to_back) {
       r.loop = time([&] {
         for (std::size_t i = 1; i <= w.iterations; ++i) {
           step(i);
@@ -165,14 +165,14 @@ class batches {
           meet_->wait();
           std::int64_t const begin = now();
           operate();
-          r.alone += now() - begin;
+          r.operation_time += now() - begin;
         }
       });
     }
-    std::int64_t const sent_now = contender_->messages();
-    r.messages = sent_now < 0 ? -1 : sent_now - sent;
+    std::int64_t const messages_after = contender_->messages();
+    r.messages = messages_after < 0 ? -1 : messages_after - messages_before;
     contender_->barrier();
-    if (r.error.empty() && !expected.equals(v.output, w.in == inputs::rewritten ? w.iterations : 0)) {
+    if (r.error.empty() && !expected.equals(v.output, w.input == inputs::rewritten ? w.iterations : 0)) {
       r.error = "the last result is wrong";
     }
     return r;
@@ -182,11 +182,11 @@ class batches {
   interval time(Body const& body) {
     interval i;
     meet_->wait();
-    used const before = used::by_now(Contender::ranks_are_threads);
+    resource_usage const usage_before = resource_usage::total(Contender::ranks_are_threads);
     i.begin = now();
     body();
     i.end = now();
-    i.spent = used::by_now(Contender::ranks_are_threads) - before;
+    i.usage = resource_usage::total(Contender::ranks_are_threads) - usage_before;
     return i;
   }
 
@@ -194,7 +194,7 @@ class batches {
   meeting* meet_;
   memory<Contender> input_;
   memory<Contender> output_;
-  pattern mine_;
+  pattern contribution_;
   pattern root_;
   pattern sum_;
 };

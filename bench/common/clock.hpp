@@ -19,17 +19,18 @@ inline std::int64_t now() noexcept {
   return read(CLOCK_MONOTONIC);
 }
 
-/// Resources that a rank has used: of a process with its helper threads, or of one thread where ranks are threads.
-struct used {
+/// Resources that a rank has used since its start: of a process with its helper threads, or of one thread where ranks
+/// are threads.
+struct resource_usage {
   std::int64_t processor = 0;  ///< nanoseconds; not from getrusage, which counts only ticks for threads
   std::int64_t switches = 0;   ///< context switches, voluntary or not
 
-  static used by_now(bool thread) noexcept {
+  static resource_usage total(bool thread) noexcept {
     rusage u{};
     ::getrusage(thread ? RUSAGE_THREAD : RUSAGE_SELF, &u);
     return {read(thread ? CLOCK_THREAD_CPUTIME_ID : CLOCK_PROCESS_CPUTIME_ID), u.ru_nvcsw + u.ru_nivcsw};
   }
-  friend used operator-(used const& a, used const& b) noexcept {
+  friend resource_usage operator-(resource_usage const& a, resource_usage const& b) noexcept {
     return {a.processor - b.processor, a.switches - b.switches};
   }
 };

@@ -30,17 +30,17 @@ class meeting {
     if (memory == MAP_FAILED) {
       throw std::runtime_error("meeting=" + path + ": " + std::strerror(errno));
     }
-    arrived_ = static_cast<counter*>(memory);
+    arrivals_ = static_cast<counter*>(memory);
   }
   meeting(meeting const&) = delete;
   meeting& operator=(meeting const&) = delete;
-  ~meeting() { ::munmap(arrived_, sizeof(counter)); }
+  ~meeting() { ::munmap(arrivals_, sizeof(counter)); }
 
   void wait() noexcept {
     expected_ += size_;
-    arrived_->fetch_add(1, std::memory_order_acq_rel);
-    for (unsigned i = 0; arrived_->load(std::memory_order_acquire) < expected_; ++i) {
-      if (crowded_ || i > 10000) {
+    arrivals_->fetch_add(1, std::memory_order_acq_rel);
+    for (unsigned i = 0; arrivals_->load(std::memory_order_acquire) < expected_; ++i) {
+      if (is_oversubscribed_ || i > 10000) {
         ::sched_yield();
       }
     }
@@ -51,9 +51,9 @@ class meeting {
   static_assert(counter::is_always_lock_free);
 
   unsigned size_;
-  bool crowded_ = size_ > std::thread::hardware_concurrency();
+  bool is_oversubscribed_ = size_ > std::thread::hardware_concurrency();
   std::uint64_t expected_ = 0;
-  counter* arrived_ = nullptr;
+  counter* arrivals_ = nullptr;
 };
 
 }  // namespace bench

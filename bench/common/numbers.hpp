@@ -23,19 +23,19 @@ namespace detail {
 }
 
 /// A real number in digits, such as 2.5, without a sign or an exponent.
-[[nodiscard]] inline bool read_real(std::string_view word, double& to) {
-  auto const [end, why] = std::from_chars(word.data(), word.data() + word.size(), to, std::chars_format::fixed);
-  return why == std::errc{} && end == word.data() + word.size() && word.find_first_not_of("0123456789.") == word.npos;
+[[nodiscard]] inline bool read_real(std::string_view word, double& value) {
+  auto const [end, error] = std::from_chars(word.data(), word.data() + word.size(), value, std::chars_format::fixed);
+  return error == std::errc{} && end == word.data() + word.size() && word.find_first_not_of("0123456789.") == word.npos;
 }
 
 /// A real number above 0, and a unit.
-[[nodiscard]] inline bool read_rate(std::string_view word, double& to) {
+[[nodiscard]] inline bool read_rate(std::string_view word, double& value) {
   constexpr std::string_view units = "kMG";
   auto const unit = word.empty() ? units.npos : units.find(word.back());
-  if (unit == units.npos || !read_real(word.substr(0, word.size() - 1), to) || !(to > 0)) {
+  if (unit == units.npos || !read_real(word.substr(0, word.size() - 1), value) || !(value > 0)) {
     return false;
   }
-  to *= std::pow(1000.0, static_cast<double>(unit + 1));
+  value *= std::pow(1000.0, static_cast<double>(unit + 1));
   return true;
 }
 
@@ -44,8 +44,8 @@ namespace detail {
 /// @throws std::runtime_error that names the setting, if the word is no whole number or less than `least`
 [[nodiscard]] inline std::size_t whole(std::string const& name, std::string_view word, std::size_t least = 0) {
   std::size_t value = 0;
-  auto const [end, why] = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (why != std::errc{} || end != word.data() + word.size() || value < least) {
+  auto const [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (error != std::errc{} || end != word.data() + word.size() || value < least) {
     detail::refuse(name, word, "a whole number" + (least == 0 ? "" : " of at least " + std::to_string(least)));
   }
   return value;
@@ -54,13 +54,13 @@ namespace detail {
 /// Reads a list, such as 8,16,32; each number as by `whole`.
 [[nodiscard]] inline std::vector<std::size_t> wholes(std::string const& name, std::string_view words,
                                                      std::size_t least = 0) {
-  std::vector<std::size_t> all;
-  for (std::size_t at = 0; at <= words.size();) {
-    std::size_t const end = std::min(words.find(',', at), words.size());
-    all.push_back(whole(name, words.substr(at, end - at), least));
-    at = end + 1;
+  std::vector<std::size_t> numbers;
+  for (std::size_t begin = 0; begin <= words.size();) {
+    std::size_t const end = std::min(words.find(',', begin), words.size());
+    numbers.push_back(whole(name, words.substr(begin, end - begin), least));
+    begin = end + 1;
   }
-  return all;
+  return numbers;
 }
 
 /// @throws std::runtime_error if the word is no number in digits, such as 0.25
@@ -85,16 +85,16 @@ namespace detail {
 /// Rates of the links of hosts 0, 1, ..., separated by /. The last one holds for all further hosts: 10G/3.5G.
 /// @throws std::runtime_error if a word between them is no rate
 [[nodiscard]] inline std::vector<double> rates(std::string const& name, std::string_view words) {
-  std::vector<double> all;
-  for (std::size_t at = 0; at <= words.size();) {
-    std::size_t const end = std::min(words.find('/', at), words.size());
-    all.push_back(0);
-    if (!detail::read_rate(words.substr(at, end - at), all.back())) {
+  std::vector<double> result;
+  for (std::size_t begin = 0; begin <= words.size();) {
+    std::size_t const end = std::min(words.find('/', begin), words.size());
+    result.push_back(0);
+    if (!detail::read_rate(words.substr(begin, end - begin), result.back())) {
       detail::refuse(name, words, "rates with their units, such as 2.5G or 10G/3.5G,");
     }
-    at = end + 1;
+    begin = end + 1;
   }
-  return all;
+  return result;
 }
 
 }  // namespace bench

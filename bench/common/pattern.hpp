@@ -22,9 +22,9 @@ class pattern {
   static pattern sum(unsigned size) { return pattern(0, size); }
 
   void write(std::span<float> v, std::size_t turn) const noexcept {
-    float const* const from = at(turn);
+    float const* const source = at(turn);
     for (std::size_t i = 0; i < v.size(); i += period) {
-      std::memcpy(v.data() + i, from, std::min(period, v.size() - i) * sizeof(float));
+      std::memcpy(v.data() + i, source, std::min(period, v.size() - i) * sizeof(float));
     }
   }
 

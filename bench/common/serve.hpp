@@ -46,10 +46,10 @@ class command_line {
  public:
   /// @throws std::runtime_error if no process listens there
   explicit command_line(std::string const& path) : socket_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_un to{};
-    to.sun_family = AF_UNIX;
-    path.copy(to.sun_path, sizeof to.sun_path - 1);
-    if (::connect(socket_, reinterpret_cast<sockaddr const*>(&to), sizeof to) != 0) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path.copy(address.sun_path, sizeof address.sun_path - 1);
+    if (::connect(socket_, reinterpret_cast<sockaddr const*>(&address), sizeof address) != 0) {
       throw std::runtime_error("control=" + path + ": no process listens there; start the comparison first");
     }
   }
@@ -57,7 +57,7 @@ class command_line {
   command_line& operator=(command_line const&) = delete;
   ~command_line() { ::close(socket_); }
 
-  void tell(std::string_view text) {
+  void send(std::string_view text) {
     while (!text.empty()) {
       ssize_t const n = ::send(socket_, text.data(), text.size(), MSG_NOSIGNAL);
       if (n <= 0) {
@@ -69,24 +69,24 @@ class command_line {
   /// Reads the next command. False if there are no more.
   bool next(std::string& line) {
     for (;;) {
-      std::size_t const end = heard_.find('\n');
+      std::size_t const end = received_text_.find('\n');
       if (end != std::string::npos) {
-        line = heard_.substr(0, end);
-        heard_.erase(0, end + 1);
+        line = received_text_.substr(0, end);
+        received_text_.erase(0, end + 1);
         return true;
       }
-      char some[512];
-      ssize_t const n = ::read(socket_, some, sizeof some);
+      char buffer[512];
+      ssize_t const n = ::read(socket_, buffer, sizeof buffer);
       if (n <= 0) {
         return false;
       }
-      heard_.append(some, static_cast<std::size_t>(n));
+      received_text_.append(buffer, static_cast<std::size_t>(n));
     }
   }
 
  private:
   int socket_;
-  std::string heard_;
+  std::string received_text_;
 };
 
 /// Serves as one rank: runs batch after batch as commanded through control=SOCKET, or the one batch that the settings
@@ -94,24 +94,24 @@ class command_line {
 template <contender Contender>
 void serve(Contender& contender, settings const& s) {
   meeting meet(s.text("meeting", ""), contender.size());
-  batches<Contender> run(contender, meet);
-  auto const answer = [&](settings const& batch) {
+  batches<Contender> runner(contender, meet);
+  auto const run_batch = [&](settings const& batch) {
     try {
-      return to_json(run.run(read_work(batch)));
+      return to_json(runner.run(read_work(batch)));
     } catch (std::exception const& e) {
       return to_json(record{.rank = contender.rank(), .error = e.what()});
     }
   };
   if (!s.has("control")) {
-    std::fputs(answer(s).c_str(), stdout);
+    std::fputs(run_batch(s).c_str(), stdout);
     std::fflush(stdout);
     return;
   }
   command_line commands(s.text("control", ""));
-  commands.tell("{\"rank\": " + std::to_string(contender.rank()) + ", \"size\": " + std::to_string(contender.size()) +
+  commands.send("{\"rank\": " + std::to_string(contender.rank()) + ", \"size\": " + std::to_string(contender.size()) +
                 ", \"pid\": " + std::to_string(::getpid()) + "}\n");
   for (std::string line; commands.next(line);) {
-    commands.tell(answer(settings(line)));
+    commands.send(run_batch(settings(line)));
   }
 }
 

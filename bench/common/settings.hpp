@@ -26,38 +26,38 @@ class settings {
 
   /// @throws std::runtime_error if the word is no name=value
   void add(std::string const& word) {
-    std::size_t const at = word.find('=');
-    if (at == std::string::npos || at == 0) {
+    std::size_t const equals = word.find('=');
+    if (equals == std::string::npos || equals == 0) {
       throw std::runtime_error("\"" + word + "\" is not of the form name=value");
     }
-    values_[word.substr(0, at)] = word.substr(at + 1);
+    values_[word.substr(0, equals)] = word.substr(equals + 1);
   }
 
   [[nodiscard]] bool has(std::string const& name) const { return values_.contains(name); }
 
   [[nodiscard]] std::string text(std::string const& name, std::string const& otherwise) const {
-    auto const found = values_.find(name);
-    return found == values_.end() ? otherwise : found->second;
+    auto const entry = values_.find(name);
+    return entry == values_.end() ? otherwise : entry->second;
   }
 
   /// @throws std::runtime_error if the value is no whole number
   [[nodiscard]] std::size_t number(std::string const& name, std::size_t otherwise) const {
-    auto const found = values_.find(name);
-    return found == values_.end() ? otherwise : whole(name, found->second);
+    auto const entry = values_.find(name);
+    return entry == values_.end() ? otherwise : whole(name, entry->second);
   }
 
   /// The one of `names` that the setting has as its value; the first if it is not set.
   /// @throws std::runtime_error if the value is another
   [[nodiscard]] std::string_view one_of(std::string const& name, std::initializer_list<std::string_view> names) const {
-    std::string const given = text(name, std::string(*names.begin()));
-    std::string known;
+    std::string const value = text(name, std::string(*names.begin()));
+    std::string choices;
     for (std::string_view const n : names) {
-      if (n == given) {
+      if (n == value) {
         return n;
       }
-      known.append(" ").append(n);
+      choices.append(" ").append(n);
     }
-    throw std::runtime_error(name + "=" + given + ": expected one of" + known);
+    throw std::runtime_error(name + "=" + value + ": expected one of" + choices);
   }
 
   /// All settings by name.

@@ -25,8 +25,8 @@ struct work {
   operation op = operation::allreduce;
   std::size_t bytes = 4;  ///< length of each rank's vector
   std::size_t iterations = 1;
-  inputs in = inputs::rewritten;
-  pace at = pace::back_to_back;
+  inputs input = inputs::rewritten;
+  pace timing = pace::back_to_back;
   std::string algorithm{};  ///< the contender's own word; empty: its default
   std::size_t segment = 0;  ///< bytes, for contenders that cut vectors into segments; 0: not cut
 
@@ -38,8 +38,8 @@ inline work read_work(settings const& s) {
   w.op = s.one_of("op", {"allreduce", "broadcast"}) == "allreduce" ? operation::allreduce : operation::broadcast;
   w.bytes = s.number("bytes", w.bytes);
   w.iterations = s.number("iterations", w.iterations);
-  w.in = s.one_of("inputs", {"rewritten", "constant"}) == "rewritten" ? inputs::rewritten : inputs::constant;
-  w.at = s.one_of("pace", {"back_to_back", "barrier"}) == "barrier" ? pace::barrier : pace::back_to_back;
+  w.input = s.one_of("inputs", {"rewritten", "constant"}) == "rewritten" ? inputs::rewritten : inputs::constant;
+  w.timing = s.one_of("pace", {"back_to_back", "barrier"}) == "barrier" ? pace::barrier : pace::back_to_back;
   w.algorithm = s.text("algorithm", "");
   w.segment = s.number("segment", 0);
   if (w.count() == 0 || w.bytes % sizeof(float) != 0 || w.iterations == 0) {

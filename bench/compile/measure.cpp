@@ -44,12 +44,12 @@ cost run(std::vector<std::string> command) {
     throw std::runtime_error("cannot run " + command[0]);
   }
   int status = 0;
-  rusage used{};
-  if (wait4(child, &status, 0, &used) != child || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+  rusage usage{};
+  if (wait4(child, &status, 0, &usage) != child || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
     throw std::runtime_error(command[0] + " failed on " + command.back());
   }
   auto const seconds = [](timeval t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6; };
-  return {seconds(used.ru_utime), seconds(used.ru_stime)};
+  return {seconds(usage.ru_utime), seconds(usage.ru_stime)};
 }
 
 /// The size of the machine code in an object file, as `size` reports it: code, and constants.
@@ -84,8 +84,8 @@ class temporary_folder {
   temporary_folder(temporary_folder const&) = delete;
   temporary_folder& operator=(temporary_folder const&) = delete;
   ~temporary_folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
+    std::error_code error;
+    std::filesystem::remove_all(path_, error);
   }
   [[nodiscard]] std::string const& path() const noexcept { return path_; }
 
@@ -94,31 +94,31 @@ class temporary_folder {
 };
 
 /// The cases whose names contain a text, and the cases with which these are compared.
-std::vector<compile_case> chosen(std::vector<compile_case> all, std::string const& text) {
-  auto const wanted = [&](compile_case const& c) { return c.name.find(text) != std::string::npos; };
-  std::vector<compile_case> some;
-  for (std::size_t i = all.size(); i-- > 0;) {  // a case stands after its base
-    bool const compared =
-        std::any_of(some.begin(), some.end(), [&](auto const& c) { return c.against == all[i].name; });
-    if (compared || wanted(all[i])) {
-      some.push_back(std::move(all[i]));
+std::vector<compile_case> select_cases(std::vector<compile_case> cases, std::string const& text) {
+  auto const matches = [&](compile_case const& c) { return c.name.find(text) != std::string::npos; };
+  std::vector<compile_case> selection;
+  for (std::size_t i = cases.size(); i-- > 0;) {  // a case stands after its base
+    bool const is_base =
+        std::any_of(selection.begin(), selection.end(), [&](auto const& c) { return c.base == cases[i].name; });
+    if (is_base || matches(cases[i])) {
+      selection.push_back(std::move(cases[i]));
     }
   }
-  std::reverse(some.begin(), some.end());
-  return some;
+  std::reverse(selection.begin(), selection.end());
+  return selection;
 }
 
 /// The lines of a source that include headers.
 std::string includes_of(std::string const& text) {
-  std::string all;
+  std::string includes;
   for (std::size_t begin = 0; begin < text.size();) {
     std::size_t const end = text.find('\n', begin);
     if (text.compare(begin, 8, "#include") == 0) {
-      all += text.substr(begin, end - begin) + '\n';
+      includes += text.substr(begin, end - begin) + '\n';
     }
     begin = end == std::string::npos ? text.size() : end + 1;
   }
-  return all;
+  return includes;
 }
 
 struct figures {
@@ -136,28 +136,29 @@ int main(int argc, char** argv) try {
   std::string only;
   std::vector<std::string> flags = {"-O2"};
   int runs = 7;
-  bool apart = false;
-  bool precompiled = false;
+  bool separate_compilation = false;
+  bool precompile = false;
   std::string readme = "README.md";
   CLI::App app("What including and using tutti costs the compiler");
   app.add_option("--compiler", compiler, "the compiler")->capture_default_str();
   app.add_option("--include", include, "the folder that contains tutti/")->capture_default_str();
   app.add_option("--flags", flags, "what else the compiler is told")->capture_default_str();
-  app.add_flag("--apart", apart, "as units that are linked with tutti::compiled: with TUTTI_SEPARATE_COMPILATION");
-  app.add_flag("--precompiled", precompiled, "with the headers of each case precompiled, which is not measured");
+  app.add_flag("--apart", separate_compilation,
+               "as units that are linked with tutti::compiled: with TUTTI_SEPARATE_COMPILATION");
+  app.add_flag("--precompiled", precompile, "with the headers of each case precompiled, which is not measured");
   app.add_option("--readme", readme, "the page whose first two programs are cases")->capture_default_str();
   app.add_option("--runs", runs, "how often each case is compiled")->capture_default_str()->check(CLI::Range(1, 1000));
   app.add_option("--only", only, "only cases whose names contain this, and what they are compared with");
   app.add_option("--json", json, "where to write the figures");
   CLI11_PARSE(app, argc, argv);
-  if (apart) {
+  if (separate_compilation) {
     flags.emplace_back("-DTUTTI_SEPARATE_COMPILATION");
   }
 
   temporary_folder const folder;
   setenv("CCACHE_DISABLE", "1", 1);  // the compiler may be ccache
-  auto const cases = chosen(compile_cases(readme), only);
-  std::map<std::string, figures> measured;
+  auto const cases = select_cases(compile_cases(readme), only);
+  std::map<std::string, figures> results;
   for (int i = 0; i < runs; ++i) {
     for (std::size_t c = 0; c < cases.size(); ++c) {
       std::string const source = folder.path() + "/case_" + std::to_string(c) + ".cpp";
@@ -167,21 +168,21 @@ int main(int argc, char** argv) try {
       command.insert(command.end(), flags.begin(), flags.end());
       if (i == 0) {
         std::ofstream(source) << cases[c].text;
-        if (precompiled) {
+        if (precompile) {
           std::ofstream(header) << includes_of(cases[c].text);
-          std::vector<std::string> first = command;
-          first.insert(first.end(), {"-x", "c++-header", "-o", header + ".gch", header});
-          run(first);
+          std::vector<std::string> command_for_header = command;
+          command_for_header.insert(command_for_header.end(), {"-x", "c++-header", "-o", header + ".gch", header});
+          run(command_for_header);
         }
       }
-      if (precompiled) {
+      if (precompile) {
         command.insert(command.end(), {"-include", header});
       }
       command.insert(command.end(), {"-c", "-o", object, source});
-      figures& f = measured[cases[c].name];
-      cost const took = run(command);
-      f.seconds.push_back(took.user + took.system);
-      f.user.push_back(took.user);
+      figures& f = results[cases[c].name];
+      cost const spent_time = run(command);
+      f.seconds.push_back(spent_time.user + spent_time.system);
+      f.user.push_back(spent_time.user);
       f.code = code_size(object);
     }
   }
@@ -190,7 +191,7 @@ int main(int argc, char** argv) try {
       {"compiler", compiler}, {"flags", flags}, {"runs", runs}, {"cases", nlohmann::json::array()}};
   std::printf("%-36s %10s %10s %10s %7s %10s\n", "", "user", "seconds", "more", "ratio", "code bytes");
   for (compile_case const& c : cases) {
-    figures const& f = measured.at(c.name);
+    figures const& f = results.at(c.name);
     double const seconds = median(f.seconds);
     double const user = median(f.user);
     nlohmann::json row = {{"name", c.name},
@@ -199,16 +200,16 @@ int main(int argc, char** argv) try {
                           {"least", *std::min_element(f.seconds.begin(), f.seconds.end())},
                           {"most", *std::max_element(f.seconds.begin(), f.seconds.end())},
                           {"code", f.code}};
-    if (c.against.empty()) {
+    if (c.base.empty()) {
       std::printf("%-36s %10.3f %10.3f %10s %7s %10ld\n", c.name.c_str(), user, seconds, "", "", f.code);
     } else {
-      figures const& base = measured.at(c.against);
-      double const before = median(base.seconds);
-      std::printf("%-36s %10.3f %10.3f %+10.3f %7.2f %10ld\n", c.name.c_str(), user, seconds, seconds - before,
-                  seconds / before, f.code - base.code);
-      row.update({{"against", c.against},
-                  {"more_seconds", seconds - before},
-                  {"ratio", seconds / before},
+      figures const& base = results.at(c.base);
+      double const base_seconds = median(base.seconds);
+      std::printf("%-36s %10.3f %10.3f %+10.3f %7.2f %10ld\n", c.name.c_str(), user, seconds, seconds - base_seconds,
+                  seconds / base_seconds, f.code - base.code);
+      row.update({{"against", c.base},
+                  {"more_seconds", seconds - base_seconds},
+                  {"ratio", seconds / base_seconds},
                   {"more_code", f.code - base.code}});
     }
     report["cases"].push_back(std::move(row));

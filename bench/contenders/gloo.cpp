@@ -48,14 +48,14 @@ class gloo_rank {
   }
 
   template <class Use>
-  void with(bench::work const& w, bench::vectors const& v, Use const& use) {
+  void prepare(bench::work const& w, bench::vectors const& v, Use const& use) {
     bool const poll = w.algorithm.ends_with("_polling");
     std::string const name = w.algorithm.substr(0, w.algorithm.rfind("_polling"));
     auto const& context = poll ? polling_ : context_;
     std::vector<float*> const in_place{v.output.data()};
     int const count = static_cast<int>(w.count());
-    bool const all = w.op == bench::operation::allreduce;
-    if (all && !poll && (name == "ring" || name == "bcube")) {
+    bool const is_allreduce = w.op == bench::operation::allreduce;
+    if (is_allreduce && !poll && (name == "ring" || name == "bcube")) {
       gloo::AllreduceOptions options(context);
       if (v.input.data() != v.output.data()) {
         options.setInput(v.input.data(), w.count());
@@ -65,21 +65,21 @@ class gloo_rank {
       options.setAlgorithm(name == "ring" ? gloo::AllreduceOptions::Algorithm::RING
                                           : gloo::AllreduceOptions::Algorithm::BCUBE);
       options.setReduceFunction(
-          [](void* to, void const* a, void const* b, std::size_t n) { gloo::sum<float>(to, a, b, n); });
+          [](void* result, void const* a, void const* b, std::size_t n) { gloo::sum<float>(result, a, b, n); });
       use([&] { gloo::allreduce(options); });
-    } else if (all && name == "halving_doubling" && v.input.data() == v.output.data()) {
+    } else if (is_allreduce && name == "halving_doubling" && v.input.data() == v.output.data()) {
       gloo::AllreduceHalvingDoubling<float> sum(context, in_place, count);
       use([&] { sum.run(); });
-    } else if (all && name == "ring_chunked" && v.input.data() == v.output.data()) {
+    } else if (is_allreduce && name == "ring_chunked" && v.input.data() == v.output.data()) {
       gloo::AllreduceRingChunked<float> sum(context, in_place, count);
       use([&] { sum.run(); });
-    } else if (!all && name == "tree" && !poll) {
+    } else if (!is_allreduce && name == "tree" && !poll) {
       gloo::BroadcastOptions options(context);
       options.setOutput(v.output.data(), w.count());
       options.setRoot(0);
       options.setTag(3);
       use([&] { gloo::broadcast(options); });
-    } else if (!all && name == "one_to_all") {
+    } else if (!is_allreduce && name == "one_to_all") {
       gloo::BroadcastOneToAll<float> share(context, in_place, w.count());
       use([&] { share.run(); });
     } else {
@@ -90,12 +90,12 @@ class gloo_rank {
  private:
   static std::shared_ptr<gloo::rendezvous::Context> connect(unsigned rank, unsigned size, bench::settings const& s,
                                                             std::string const& name) {
-    gloo::transport::tcp::attr where(s.text("address", "127.0.0.1").c_str());
+    gloo::transport::tcp::attr attributes(s.text("address", "127.0.0.1").c_str());
     auto context = std::make_shared<gloo::rendezvous::Context>(static_cast<int>(rank), static_cast<int>(size));
     context->setTimeout(std::chrono::minutes(2));
     gloo::rendezvous::FileStore files(s.text("store", "."));
     gloo::rendezvous::PrefixStore meet(name, files);
-    auto device = gloo::transport::tcp::CreateDevice(where);
+    auto device = gloo::transport::tcp::CreateDevice(attributes);
     context->connectFullMesh(meet, device);
     return context;
   }

@@ -15,17 +15,17 @@ int main(int argc, char** argv) try {
   bench::settings const s = bench::read_command_line(argc, argv);
   bool const tcp = s.one_of("transport", {"memory", "tcp"}) == "tcp";
   auto const size = static_cast<unsigned>(s.number("ranks", 2));
-  bench::board shared(size);
+  bench::board state(size);
   bench::sockets const net(tcp ? size : 0, bench::places(s.text("hosts", "")));
   auto const rank = [&](std::size_t number) {
     auto const r = static_cast<unsigned>(number);
     try {
       bench::pin(r, size);
       if (tcp) {
-        bench::tcp_limit me(r, shared, net);
+        bench::tcp_limit me(r, state, net);
         bench::serve(me, s);
       } else {
-        bench::memory_limit me(r, shared);
+        bench::memory_limit me(r, state);
         bench::serve(me, s);
       }
     } catch (std::exception const& e) {

@@ -5,21 +5,21 @@
 
 namespace bench {
 
-/// to = a + b, as the compiler vectorises it.
-/// @pre `to` is `a` or apart from it, and apart from `b`
-inline void add(float* to, float const* a, float const* b, std::size_t n) noexcept {
-  if (to == a) {
+/// result = a + b, as the compiler vectorises it.
+/// @pre `result` is `a` or disjoint from it, and disjoint from `b`
+inline void add(float* result, float const* a, float const* b, std::size_t n) noexcept {
+  if (result == a) {
     [n](float* __restrict sum, float const* __restrict more) {
       for (std::size_t i = 0; i < n; ++i) {
         sum[i] += more[i];
       }
-    }(to, b);
+    }(result, b);
   } else {
-    [n](float* __restrict sum, float const* __restrict one, float const* __restrict other) {
+    [n](float* __restrict sum, float const* __restrict first, float const* __restrict second) {
       for (std::size_t i = 0; i < n; ++i) {
-        sum[i] = one[i] + other[i];
+        sum[i] = first[i] + second[i];
       }
-    }(to, a, b);
+    }(result, a, b);
   }
 }
 

@@ -37,17 +37,17 @@ struct board {
 /// The progress of one thread, which waits for others: it spins if each has a core, and yields otherwise.
 class steps {
  public:
-  steps(unsigned rank, board& shared)
-      : rank_(rank), shared_(&shared), crowded_(shared.places.size() > std::thread::hardware_concurrency()) {}
+  steps(unsigned rank, board& state)
+      : rank_(rank), state_(&state), is_oversubscribed_(state.places.size() > std::thread::hardware_concurrency()) {}
 
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
 
   /// Announces that this rank has reached its next step.
-  void announce() noexcept { shared_->places[rank_].number.store(++number_, std::memory_order_release); }
+  void announce() noexcept { state_->places[rank_].number.store(++number_, std::memory_order_release); }
 
   void await(std::atomic<std::uint64_t> const& counter, std::uint64_t at_least) const noexcept {
     for (unsigned i = 0; counter.load(std::memory_order_acquire) < at_least; ++i) {
-      if (crowded_ && i > 64) {
+      if (is_oversubscribed_ && i > 64) {
         ::sched_yield();
       } else {
         __builtin_ia32_pause();
@@ -55,7 +55,7 @@ class steps {
     }
   }
   void await_all(std::uint64_t at_least) const noexcept {
-    for (board::place const& p : shared_->places) {
+    for (board::place const& p : state_->places) {
       await(p.number, at_least);
     }
   }
@@ -66,8 +66,8 @@ class steps {
 
  private:
   unsigned rank_;
-  board* shared_;
-  bool crowded_;
+  board* state_;
+  bool is_oversubscribed_;
   std::uint64_t number_ = 0;
 };
 

@@ -24,8 +24,8 @@ class memory_limit {
  public:
   static constexpr bool ranks_are_threads = true;
 
-  memory_limit(unsigned rank, board& shared)
-      : rank_(rank), size_(static_cast<unsigned>(shared.places.size())), shared_(&shared), steps_(rank, shared) {}
+  memory_limit(unsigned rank, board& state)
+      : rank_(rank), size_(static_cast<unsigned>(state.places.size())), state_(&state), steps_(rank, state) {}
 
   [[nodiscard]] unsigned rank() const noexcept { return rank_; }
   [[nodiscard]] unsigned size() const noexcept { return size_; }
@@ -33,22 +33,22 @@ class memory_limit {
   void barrier() noexcept { steps_.meet(); }
 
   template <class Use>
-  void with(work const& w, vectors const& v, Use const& use) {
-    board::place& mine = shared_->places[rank_];
-    mine.input = v.input.data();
-    mine.output = v.output.data();
+  void prepare(work const& w, vectors const& v, Use const& use) {
+    board::place& own_place = state_->places[rank_];
+    own_place.input = v.input.data();
+    own_place.output = v.output.data();
     steps_.meet();
-    bool const all = w.op == operation::allreduce;
+    bool const is_allreduce = w.op == operation::allreduce;
     if (w.algorithm == "line" && w.count() <= board::line_floats) {
-      all ? use([&] { sum_of_lines(v); }) : use([&] { line_of_root(v.output); });
+      is_allreduce ? use([&] { sum_of_lines(v); }) : use([&] { line_of_root(v.output); });
     } else if (w.algorithm == "slots" && w.count() <= board::slots_floats / 2) {
       depth_ = std::min(board::lines_deep, board::slots_floats / w.count());
-      all ? use([&] { sum_of_slots(v); }) : use([&] { slot_of_root(v.output); });
+      is_allreduce ? use([&] { sum_of_slots(v); }) : use([&] { slot_of_root(v.output); });
     } else if (w.algorithm == "blocks") {
-      all ? use([&] { sum_of_blocks(v, false); }) : use([&] { vector_of_root(v.output); });
-    } else if (w.algorithm == "push" && all) {
+      is_allreduce ? use([&] { sum_of_blocks(v, false); }) : use([&] { vector_of_root(v.output); });
+    } else if (w.algorithm == "push" && is_allreduce) {
       use([&] { sum_of_blocks(v, true); });
-    } else if (w.algorithm == "stream" && !all) {
+    } else if (w.algorithm == "stream" && !is_allreduce) {
       depth_ = board::slots_floats / stream_floats;
       use([&] { stream_of_root(v.output); });
     } else {
@@ -62,21 +62,21 @@ class memory_limit {
 
   void sum_of_lines(vectors const& v) noexcept {
     std::uint64_t const turn = ++lines_;
-    board::line& out = shared_->places[rank_].lines[turn % board::lines_deep];
-    std::memcpy(out.values.data(), v.input.data(), v.input.size_bytes());
-    out.number.store(turn, std::memory_order_release);
-    float const* mine = v.input.data();
+    board::line& own_line = state_->places[rank_].lines[turn % board::lines_deep];
+    std::memcpy(own_line.values.data(), v.input.data(), v.input.size_bytes());
+    own_line.number.store(turn, std::memory_order_release);
+    float const* partial_sum = v.input.data();
     for (unsigned k = 1; k < size_; ++k) {
-      board::line const& in = shared_->places[(rank_ + k) % size_].lines[turn % board::lines_deep];
-      steps_.await(in.number, turn);
-      add(v.output.data(), mine, in.values.data(), v.output.size());
-      mine = v.output.data();
+      board::line const& line = state_->places[(rank_ + k) % size_].lines[turn % board::lines_deep];
+      steps_.await(line.number, turn);
+      add(v.output.data(), partial_sum, line.values.data(), v.output.size());
+      partial_sum = v.output.data();
     }
   }
 
   void line_of_root(std::span<float> v) noexcept {
     std::uint64_t const turn = ++lines_;
-    board::line& line = shared_->places[0].lines[turn % board::lines_deep];
+    board::line& line = state_->places[0].lines[turn % board::lines_deep];
     if (rank_ == 0) {
       wait_for_readers(board::lines_deep);
       std::memcpy(line.values.data(), v.data(), v.size_bytes());
@@ -89,19 +89,19 @@ class memory_limit {
   }
 
   [[nodiscard]] float* slot(unsigned r, std::uint64_t turn) const noexcept {
-    return shared_->places[r].slots.data() + turn % depth_ * (board::slots_floats / depth_);
+    return state_->places[r].slots.data() + turn % depth_ * (board::slots_floats / depth_);
   }
 
   void sum_of_slots(vectors const& v) noexcept {
     std::uint64_t const turn = steps_.number() + 1;
     std::memcpy(slot(rank_, turn), v.input.data(), v.input.size_bytes());
     steps_.announce();
-    float const* mine = v.input.data();
+    float const* partial_sum = v.input.data();
     for (unsigned k = 1; k < size_; ++k) {
       unsigned const r = (rank_ + k) % size_;
-      steps_.await(shared_->places[r].number, turn);
-      add(v.output.data(), mine, slot(r, turn), v.output.size());
-      mine = v.output.data();
+      steps_.await(state_->places[r].number, turn);
+      add(v.output.data(), partial_sum, slot(r, turn), v.output.size());
+      partial_sum = v.output.data();
     }
   }
 
@@ -111,7 +111,7 @@ class memory_limit {
       wait_for_readers(depth_);
       std::memcpy(slot(0, turn), v.data(), v.size_bytes());
     } else {
-      steps_.await(shared_->places[0].number, turn);
+      steps_.await(state_->places[0].number, turn);
       std::memcpy(v.data(), slot(0, turn), v.size_bytes());
     }
     steps_.announce();
@@ -134,18 +134,18 @@ class memory_limit {
       std::size_t const n = std::min(tile, begin(rank_ + 1) - i);
       float const* sum = v.input.data();
       for (unsigned k = 1; k < size_; ++k) {
-        add(v.output.data() + i, sum + i, shared_->places[(rank_ + k) % size_].input + i, n);
+        add(v.output.data() + i, sum + i, state_->places[(rank_ + k) % size_].input + i, n);
         sum = v.output.data();
       }
       for (unsigned k = 1; push && k < size_; ++k) {
-        std::memcpy(shared_->places[(rank_ + k) % size_].output + i, sum + i, n * sizeof(float));
+        std::memcpy(state_->places[(rank_ + k) % size_].output + i, sum + i, n * sizeof(float));
       }
     }
     steps_.meet();  // all sums are there
     if (!push) {
       for (unsigned k = 1; k < size_; ++k) {
         unsigned const r = (rank_ + k) % size_;
-        std::memcpy(v.output.data() + begin(r), shared_->places[r].output + begin(r),
+        std::memcpy(v.output.data() + begin(r), state_->places[r].output + begin(r),
                     (begin(r + 1) - begin(r)) * sizeof(float));
       }
       steps_.meet();  // all have been read
@@ -155,14 +155,14 @@ class memory_limit {
   void vector_of_root(std::span<float> v) noexcept {
     steps_.meet();
     if (rank_ != 0) {
-      std::memcpy(v.data(), shared_->places[0].output, v.size_bytes());
+      std::memcpy(v.data(), state_->places[0].output, v.size_bytes());
     }
     steps_.meet();
   }
 
   unsigned rank_;
   unsigned size_;
-  board* shared_;
+  board* state_;
   steps steps_;
   std::uint64_t lines_ = 0;  ///< number of lines used
   std::size_t depth_ = 2;    ///< number of slots

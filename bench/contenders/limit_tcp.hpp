@@ -32,8 +32,8 @@ class tcp_limit {
  public:
   static constexpr bool ranks_are_threads = true;
 
-  tcp_limit(unsigned rank, board& shared, sockets const& net)
-      : rank_(rank), size_(static_cast<unsigned>(shared.places.size())), net_(&net), steps_(rank, shared) {}
+  tcp_limit(unsigned rank, board& state, sockets const& net)
+      : rank_(rank), size_(static_cast<unsigned>(state.places.size())), net_(&net), steps_(rank, state) {}
 
   [[nodiscard]] unsigned rank() const noexcept { return rank_; }
   [[nodiscard]] unsigned size() const noexcept { return size_; }
@@ -41,11 +41,11 @@ class tcp_limit {
   void barrier() noexcept { steps_.meet(); }
 
   template <class Use>
-  void with(work const& w, vectors const& v, Use const& use) {
-    arrived_.resize(w.count());
+  void prepare(work const& w, vectors const& v, Use const& use) {
+    receive_buffer_.resize(w.count());
     if (w.op == operation::allreduce) {
       if (w.algorithm == "direct") {
-        own_.resize(w.count());
+        input_copy_.resize(w.count());
         return use([&] { direct(v); });
       }
       if (w.algorithm == "doubling" && std::has_single_bit(size_)) {
@@ -55,7 +55,7 @@ class tcp_limit {
         return use([&] { ring(v); });
       }
       if (w.algorithm.starts_with("ping_pong") && size_ == 2) {
-        return use([&, asleep = w.algorithm == "ping_pong_asleep"] { ping_pong(v, asleep); });
+        return use([&, may_sleep = w.algorithm == "ping_pong_asleep"] { ping_pong(v, may_sleep); });
       }
     } else {
       std::vector<unsigned> children;
@@ -99,30 +99,30 @@ class tcp_limit {
     int socket;
     char* data;
     std::size_t left;
-    std::size_t got = 0;
+    std::size_t position = 0;
 
     bool move() {
       // Receives a piece at a time, which is summed while it is in the cache.
-      ssize_t const n = left == 0 ? 0 : ::recv(socket, data + got, std::min(left, piece), MSG_DONTWAIT);
+      ssize_t const n = left == 0 ? 0 : ::recv(socket, data + position, std::min(left, piece), MSG_DONTWAIT);
       check(n);
-      got += static_cast<std::size_t>(std::max<ssize_t>(n, 0));
+      position += static_cast<std::size_t>(std::max<ssize_t>(n, 0));
       left -= static_cast<std::size_t>(std::max<ssize_t>(n, 0));
       return n > 0;
     }
   };
   static constexpr std::size_t piece = std::size_t{256} << 10;
 
-  static void check(ssize_t moved) {
-    if (moved < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
+  static void check(ssize_t result) {
+    if (result < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
       throw std::runtime_error("a connection broke");
     }
   }
 
   /// Spins, or yields if cores are oversubscribed, and sleeps in the end.
-  void wait(unsigned& idle, std::span<pollfd> on) const {
-    if (++idle > (crowded_ ? 1000U : 20000U)) {
-      ::poll(on.data(), on.size(), 1000);
-    } else if (crowded_) {
+  void wait(unsigned& idle, std::span<pollfd> descriptors) const {
+    if (++idle > (is_oversubscribed_ ? 1000U : 20000U)) {
+      ::poll(descriptors.data(), descriptors.size(), 1000);
+    } else if (is_oversubscribed_) {
       ::sched_yield();
     } else {
       // Pauses: polling holds the socket's lock, which arriving data needs.
@@ -132,137 +132,140 @@ class tcp_limit {
     }
   }
 
-  /// Sends to one rank and receives into `in` from another at once. Writes the sum of `with` and the received data to
-  /// `to_sum`, unless this is null.
-  void exchange(unsigned to, std::span<float const> out, unsigned from, std::span<float> in, float* to_sum,
-                float const* with) {
-    outgoing o{net_->between(rank_, to), reinterpret_cast<char const*>(out.data()), out.size_bytes()};
-    incoming i{net_->between(rank_, from), reinterpret_cast<char*>(in.data()), in.size_bytes()};
-    std::size_t summed = 0;
+  /// Sends to one rank and receives into `buffer` from another at once. Writes the sum of `addend` and the received
+  /// data to `sum`, unless this is null.
+  void exchange(unsigned receiver, std::span<float const> message, unsigned sender, std::span<float> buffer, float* sum,
+                float const* addend) {
+    outgoing o{net_->socket(rank_, receiver), reinterpret_cast<char const*>(message.data()), message.size_bytes()};
+    incoming i{net_->socket(rank_, sender), reinterpret_cast<char*>(buffer.data()), buffer.size_bytes()};
+    std::size_t summed_floats = 0;
     for (unsigned idle = 0; o.left > 0 || i.left > 0;) {
-      bool const moved = o.move();
+      bool const has_sent = o.move();
       if (i.move()) {
         idle = 0;
-        if (to_sum != nullptr) {
-          std::size_t const whole = i.got / sizeof(float);
-          add(to_sum + summed, with + summed, in.data() + summed, whole - summed);
-          summed = whole;
+        if (sum != nullptr) {
+          std::size_t const arrived_floats = i.position / sizeof(float);
+          add(sum + summed_floats, addend + summed_floats, buffer.data() + summed_floats,
+              arrived_floats - summed_floats);
+          summed_floats = arrived_floats;
         }
-      } else if (moved) {
+      } else if (has_sent) {
         idle = 0;
       } else {
-        std::array<pollfd, 2> on{pollfd{o.left > 0 ? o.socket : -1, POLLOUT, 0},
-                                 pollfd{i.left > 0 ? i.socket : -1, POLLIN, 0}};
-        wait(idle, on);
+        std::array<pollfd, 2> descriptors{pollfd{o.left > 0 ? o.socket : -1, POLLOUT, 0},
+                                          pollfd{i.left > 0 ? i.socket : -1, POLLIN, 0}};
+        wait(idle, descriptors);
       }
     }
   }
 
   void direct(vectors const& v) {
-    float const* mine = v.input.data();
-    std::span<float const> own = v.input;
+    float const* partial_sum = v.input.data();
+    std::span<float const> message = v.input;
     if (size_ > 2) {  // the sum must not overwrite data still to be sent
-      std::copy(v.input.begin(), v.input.end(), own_.begin());
-      own = own_;
+      std::copy(v.input.begin(), v.input.end(), input_copy_.begin());
+      message = input_copy_;
     }
     for (unsigned k = 1; k < size_; ++k) {
       if (size_ == 2) {
-        exchange(1 - rank_, own, 1 - rank_, arrived_, nullptr, nullptr);
-        add(v.output.data(), mine, arrived_.data(), arrived_.size());
+        exchange(1 - rank_, message, 1 - rank_, receive_buffer_, nullptr, nullptr);
+        add(v.output.data(), partial_sum, receive_buffer_.data(), receive_buffer_.size());
       } else {
-        exchange((rank_ + k) % size_, own, (rank_ + size_ - k) % size_, arrived_, v.output.data(), mine);
+        exchange((rank_ + k) % size_, message, (rank_ + size_ - k) % size_, receive_buffer_, v.output.data(),
+                 partial_sum);
       }
-      mine = v.output.data();
+      partial_sum = v.output.data();
     }
   }
 
   void doubling(vectors const& v) {
-    std::span<float const> mine = v.input;
+    std::span<float const> partial_sum = v.input;
     for (unsigned distance = 1; distance < size_; distance *= 2) {
-      exchange(rank_ ^ distance, mine, rank_ ^ distance, arrived_, nullptr, nullptr);
-      add(v.output.data(), mine.data(), arrived_.data(), arrived_.size());
-      mine = v.output;
+      exchange(rank_ ^ distance, partial_sum, rank_ ^ distance, receive_buffer_, nullptr, nullptr);
+      add(v.output.data(), partial_sum.data(), receive_buffer_.data(), receive_buffer_.size());
+      partial_sum = v.output;
     }
   }
 
   void ring(vectors const& v) {
     unsigned const next = (rank_ + 1) % size_;
-    unsigned const before = (rank_ + size_ - 1) % size_;
+    unsigned const previous = (rank_ + size_ - 1) % size_;
     auto const begin = [&](unsigned b) { return v.output.size() * b / size_; };
     auto const length = [&](unsigned b) { return begin(b + 1) - begin(b); };
-    std::span<float const> from = v.input;
+    std::span<float const> source = v.input;
     for (unsigned k = 0; k + 1 < size_; ++k) {
       unsigned const send = (rank_ + size_ - k) % size_;
       unsigned const receive = (send + size_ - 1) % size_;
-      exchange(next, from.subspan(begin(send), length(send)), before, std::span(arrived_).first(length(receive)),
-               v.output.data() + begin(receive), v.input.data() + begin(receive));
-      from = v.output;
+      exchange(next, source.subspan(begin(send), length(send)), previous,
+               std::span(receive_buffer_).first(length(receive)), v.output.data() + begin(receive),
+               v.input.data() + begin(receive));
+      source = v.output;
     }
     for (unsigned k = 0; k + 1 < size_; ++k) {
       unsigned const send = (rank_ + 1 + size_ - k) % size_;
       unsigned const receive = (send + size_ - 1) % size_;
-      exchange(next, v.output.subspan(begin(send), length(send)), before,
+      exchange(next, v.output.subspan(begin(send), length(send)), previous,
                v.output.subspan(begin(receive), length(receive)), nullptr, nullptr);
     }
   }
 
-  void ping_pong(vectors const& v, bool asleep) {
+  void ping_pong(vectors const& v, bool may_sleep) {
     if (rank_ == 1) {
-      pass(v.input, {}, asleep);
-      pass({}, v.output, asleep);
+      pass(v.input, {}, may_sleep);
+      pass({}, v.output, may_sleep);
     } else {
-      pass({}, arrived_, asleep);
-      add(v.output.data(), v.input.data(), arrived_.data(), arrived_.size());
-      pass(v.output, {}, asleep);
+      pass({}, receive_buffer_, may_sleep);
+      add(v.output.data(), v.input.data(), receive_buffer_.data(), receive_buffer_.size());
+      pass(v.output, {}, may_sleep);
     }
   }
   /// Moves data one way between two ranks; one of the spans is empty.
-  void pass(std::span<float const> out, std::span<float> in, bool asleep) {
-    outgoing o{net_->between(rank_, 1 - rank_), reinterpret_cast<char const*>(out.data()), out.size_bytes()};
-    incoming i{net_->between(rank_, 1 - rank_), reinterpret_cast<char*>(in.data()), in.size_bytes()};
+  void pass(std::span<float const> message, std::span<float> buffer, bool may_sleep) {
+    outgoing o{net_->socket(rank_, 1 - rank_), reinterpret_cast<char const*>(message.data()), message.size_bytes()};
+    incoming i{net_->socket(rank_, 1 - rank_), reinterpret_cast<char*>(buffer.data()), buffer.size_bytes()};
     while (o.left > 0 || i.left > 0) {
-      if (!o.move() && !i.move() && asleep) {
-        pollfd on{o.socket, static_cast<short>(o.left > 0 ? POLLOUT : POLLIN), 0};
-        ::poll(&on, 1, 1000);
+      if (!o.move() && !i.move() && may_sleep) {
+        pollfd descriptor{o.socket, static_cast<short>(o.left > 0 ? POLLOUT : POLLIN), 0};
+        ::poll(&descriptor, 1, 1000);
       }
     }
   }
 
   void pass_on(std::span<float> v, unsigned parent, std::vector<unsigned> const& children) {
     auto* const data = reinterpret_cast<char*>(v.data());
-    incoming in{rank_ == 0 ? -1 : net_->between(rank_, parent), data, rank_ == 0 ? 0 : v.size_bytes(), 0};
-    in.got = v.size_bytes() - in.left;
-    std::array<outgoing, 32> out;
+    incoming input{rank_ == 0 ? -1 : net_->socket(rank_, parent), data, rank_ == 0 ? 0 : v.size_bytes(), 0};
+    input.position = v.size_bytes() - input.left;
+    std::array<outgoing, 32> outputs;
     for (std::size_t c = 0; c < children.size(); ++c) {
-      out[c] = {net_->between(rank_, children[c]), data, 0};
+      outputs[c] = {net_->socket(rank_, children[c]), data, 0};
     }
     for (unsigned idle = 0;;) {
-      bool moved = in.move();
-      bool over = in.left == 0;
-      std::array<pollfd, 33> on{pollfd{in.left > 0 ? in.socket : -1, POLLIN, 0}};
+      bool has_moved = input.move();
+      bool is_complete = input.left == 0;
+      std::array<pollfd, 33> descriptors{pollfd{input.left > 0 ? input.socket : -1, POLLIN, 0}};
       for (std::size_t c = 0; c < children.size(); ++c) {
-        out[c].left = in.got - static_cast<std::size_t>(out[c].data - data);
-        moved = out[c].move() || moved;
-        over = over && out[c].left == 0;
-        on[c + 1] = {out[c].left > 0 ? out[c].socket : -1, POLLOUT, 0};
+        outputs[c].left = input.position - static_cast<std::size_t>(outputs[c].data - data);
+        has_moved = outputs[c].move() || has_moved;
+        is_complete = is_complete && outputs[c].left == 0;
+        descriptors[c + 1] = {outputs[c].left > 0 ? outputs[c].socket : -1, POLLOUT, 0};
       }
-      if (over) {
+      if (is_complete) {
         return;
       }
-      idle = moved ? 0 : idle;
-      if (!moved) {
-        wait(idle, std::span(on).first(children.size() + 1));
+      idle = has_moved ? 0 : idle;
+      if (!has_moved) {
+        wait(idle, std::span(descriptors).first(children.size() + 1));
       }
     }
   }
 
   unsigned rank_;
   unsigned size_;
-  bool crowded_ = size_ > std::thread::hardware_concurrency();  // asked once, as asking opens a file
+  bool is_oversubscribed_ = size_ > std::thread::hardware_concurrency();  // asked once, as asking opens a file
   sockets const* net_;
   steps steps_;
-  std::vector<float> arrived_;
-  std::vector<float> own_;
+  std::vector<float> receive_buffer_;
+  std::vector<float> input_copy_;
 };
 
 }  // namespace bench

@@ -25,17 +25,17 @@ class mpi_rank {
   [[nodiscard]] std::int64_t messages() const noexcept { return -1; }
 
   template <class Use>
-  void with(bench::work const& w, bench::vectors const& v, Use const& use) {
+  void prepare(bench::work const& w, bench::vectors const& v, Use const& use) {
     if (!w.algorithm.empty() || w.count() > INT_MAX) {
       throw bench::not_offered(w);  // an MPI chooses by itself, or by settings at its start
     }
     int const count = static_cast<int>(w.count());
-    float* const to = v.output.data();
+    float* const output = v.output.data();
     if (w.op == bench::operation::broadcast) {
-      use([=] { ::MPI_Bcast(to, count, MPI_FLOAT, 0, MPI_COMM_WORLD); });
+      use([=] { ::MPI_Bcast(output, count, MPI_FLOAT, 0, MPI_COMM_WORLD); });
     } else {
-      void const* const from = v.input.data() == to ? MPI_IN_PLACE : v.input.data();
-      use([=] { ::MPI_Allreduce(from, to, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD); });
+      void const* const input = v.input.data() == output ? MPI_IN_PLACE : v.input.data();
+      use([=] { ::MPI_Allreduce(input, output, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD); });
     }
   }
 

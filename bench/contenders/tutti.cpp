@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // tutti as a contender: transport=, ranks=, trace=. One translation unit per transport eases compiling.
-// With launched=yes this process is one of several, as tutti's environment says (TUTTI_RANK, ...); by_locality with
-// threads makes threads= of them ranks.
+// With launched=yes this process is one of several, as tutti's environment says (TUTTI_RANK, ...); if ranks are threads
+// it runs threads= of them.
 #include "../common/serve.hpp"
 #include "tutti_transports.hpp"
 

@@ -21,29 +21,30 @@ namespace bench {
 /// Counts the messages, or parts of messages, that a rank hands to its transport.
 struct counting_trace {
   static constexpr bool is_enabled = true;
-  std::int64_t sent = 0;
-  void record(tutti::event const& e) noexcept { sent += e.kind == tutti::event_kind::send; }
+  std::int64_t message_count = 0;
+  void record(tutti::event const& e) noexcept { message_count += e.kind == tutti::event_kind::send; }
 };
 
 /// Memory of the vectors: the heap, or tutti::allocator's for the transport.
-enum class buffers { ordinary, own };
+enum class buffers { ordinary, allocator };
 
 /// True if ranks of one host have a transport of their own, so that topologies may tell hosts apart.
 template <class Transport>
-concept local = requires(Transport& t) { t.within_host(); };
+concept separates_hosts = requires(Transport& t) { t.within_host(); };
 
-/// tutti as a contender. The algorithm is the name of a topology, or "automatic"; by locality also two joined by +, as
-/// in binary_tree+ring: the first within each host, the second between hosts.
+/// tutti as a contender. The algorithm is the name of a topology, or "automatic". If the ranks of a host have a
+/// transport of their own it may also be two names joined by +, as in binary_tree+ring: the first topology within each
+/// host, the second between hosts.
 template <class World>
 class tutti_rank {
  public:
   static constexpr bool ranks_are_threads = World::transport_type::in_process;
 
-  tutti_rank(World& world, buffers where)
+  tutti_rank(World& world, buffers kind)
       : world_(&world),
-        memory_(where == buffers::own ? tutti::allocator<std::byte>(world).source()
-                                      : tutti::detail::heap_memory::source()),
-        kind_(where == buffers::own ? tutti::memory_kind::allocator : tutti::memory_kind::ordinary),
+        memory_(kind == buffers::allocator ? tutti::allocator<std::byte>(world).source()
+                                           : tutti::detail::heap_memory::source()),
+        kind_(kind == buffers::allocator ? tutti::memory_kind::allocator : tutti::memory_kind::ordinary),
         barrier_(world, tutti::doubling{}) {}
   [[nodiscard]] unsigned rank() const noexcept { return world_->rank(); }
   [[nodiscard]] unsigned size() const noexcept { return world_->size(); }
@@ -52,64 +53,64 @@ class tutti_rank {
   void give(void* memory, std::size_t bytes) noexcept { memory_->give(memory, bytes); }
   [[nodiscard]] std::int64_t messages() const noexcept {
     if constexpr (World::trace_type::is_enabled) {
-      return world_->trace().sent;
+      return world_->trace().message_count;
     } else {
       return -1;
     }
   }
 
   template <class Use>
-  void with(work const& w, vectors const& v, Use const& use) {
+  void prepare(work const& w, vectors const& v, Use const& use) {
     if constexpr (tutti::aggregates<typename World::transport_type>) {  // anything else runs over its host
-      if (!among<tutti::in_network>(w, v, use)) {
+      if (!prepare_one_of<tutti::in_network>(w, v, use)) {
         throw not_offered(w);
       }
     } else {
-      with_ranks(w, v, use);
+      prepare_over_ranks(w, v, use);
     }
   }
 
  private:
   template <class Use>
-  void with_ranks(work const& w, vectors const& v, Use const& use) {
+  void prepare_over_ranks(work const& w, vectors const& v, Use const& use) {
     if (w.algorithm == tutti::automatic::name) {
       if (!best_) {
         best_.emplace(tutti::automatic(*world_).for_memory(kind_));
       }
-      over(*best_, w, v, use);
+      prepare_topology(*best_, w, v, use);
       return;
     }
-    bool const found = among<tutti::ring, tutti::chain, tutti::binary_tree, tutti::double_tree, tutti::doubling,
-                             tutti::butterfly, tutti::star, tutti::direct>(w, v, use);
-    if (!found && !hierarchical(w, v, use)) {
+    bool const is_prepared = prepare_one_of<tutti::ring, tutti::chain, tutti::binary_tree, tutti::double_tree,
+                                            tutti::doubling, tutti::butterfly, tutti::star, tutti::direct>(w, v, use);
+    if (!is_prepared && !prepare_hierarchy(w, v, use)) {
       throw not_offered(w);
     }
   }
 
   template <class... Topologies, class Use>
-  bool among(work const& w, vectors const& v, Use const& use) {
-    return ((Topologies::name == w.algorithm && over(Topologies{}, w, v, use)) || ...);
+  bool prepare_one_of(work const& w, vectors const& v, Use const& use) {
+    return ((Topologies::name == w.algorithm && prepare_topology(Topologies{}, w, v, use)) || ...);
   }
 
   template <class Use>
-  bool hierarchical(work const& w, vectors const& v, Use const& use) {
-    if constexpr (local<typename World::transport_type>) {
-      return between_hosts<tutti::ring, tutti::butterfly, tutti::doubling, tutti::double_tree>(w, v, use);
+  bool prepare_hierarchy(work const& w, vectors const& v, Use const& use) {
+    if constexpr (separates_hosts<typename World::transport_type>) {
+      return prepare_between_hosts<tutti::ring, tutti::butterfly, tutti::doubling, tutti::double_tree>(w, v, use);
     } else {
       return false;
     }
   }
 
   template <class... Topologies, class Use>
-  bool between_hosts(work const& w, vectors const& v, Use const& use) {
+  bool prepare_between_hosts(work const& w, vectors const& v, Use const& use) {
     using inner = tutti::binary_tree;
     return ((w.algorithm == std::string(inner::name).append("+").append(Topologies::name) &&
-             over(tutti::hierarchical{inner{}, Topologies{}, world_->hosts()}, w, v, use)) ||
+             prepare_topology(tutti::hierarchical{inner{}, Topologies{}, world_->hosts()}, w, v, use)) ||
             ...);
   }
 
   template <class Topology, class Use>
-  bool over(Topology topology, work const& w, vectors const& v, Use const& use) {
+  bool prepare_topology(Topology topology, work const& w, vectors const& v, Use const& use) {
     if (w.op == operation::broadcast) {
       if constexpr (tutti::offers<Topology, tutti::op::broadcast>) {
         tutti::broadcast share{*world_, topology};
@@ -120,7 +121,7 @@ class tutti_rank {
     } else if constexpr (tutti::offers<Topology, tutti::op::allreduce>) {
       tutti::allreduce sum{*world_, topology, tutti::sum<float>{}};
       sum.segment(w.segment);
-      if (w.in == inputs::rewritten) {
+      if (w.input == inputs::rewritten) {
         use([&] { sum(v.output); });
       } else {
         use([&] { sum(v.input, v.output); });
@@ -173,13 +174,13 @@ int run_tutti(settings const& s) {
   auto const rank = [&](auto& meet) {
     pin(meet.rank(), meet.size());
     tutti::communicator<Transport, tutti::dynamic, Trace> world(meet);
-    tutti_rank me(world, s.one_of("buffers", {"ordinary", "own"}) == "own" ? buffers::own : buffers::ordinary);
+    tutti_rank me(world, s.one_of("buffers", {"ordinary", "own"}) == "own" ? buffers::allocator : buffers::ordinary);
     serve(me, s);
   };
   if (s.one_of("launched", {"no", "yes"}) == "yes") {
     return run_launched<Transport>(s, rank);
   }
-  if constexpr (local<Transport>) {
+  if constexpr (separates_hosts<Transport>) {
     throw std::runtime_error("transport=" + s.text("transport", "") + " is for several hosts: add launched=yes");
   }
   auto const ends = [&] {

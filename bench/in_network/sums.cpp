@@ -67,59 +67,61 @@ int sum_for(std::string const& device, tutti::rank_type ranks, std::uint32_t slo
       ranks,
       [&](auto& world) {
         tutti::allreduce sum{world, tutti::in_network{}, tutti::sum<float>{}};
-        tutti::barrier all{world, tutti::doubling{}};
+        tutti::barrier barrier{world, tutti::doubling{}};
         std::vector<float> v(count);
         sum(v);
-        all();
+        barrier();
         if (world.rank() == 0) {
           std::puts("ready");
           std::fflush(stdout);
           std::getchar();
         }
-        all();
+        barrier();
         auto const begin = std::chrono::steady_clock::now();
-        auto const now = [&] {
+        auto const seconds_since_begin = [&] {
           return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
         };
         long sums = 0;
         for (v[0] = 0; v[0] == 0; ++sums) {
-          v[0] = world.rank() == 0 && now() >= seconds ? 1.0F : 0.0F;  // tells all ranks of the end
+          v[0] = world.rank() == 0 && seconds_since_begin() >= seconds ? 1.0F : 0.0F;  // tells all ranks of the end
           sum(v);
         }
         if (world.rank() == 0) {
-          auto const by = world.transport().counts();
-          std::printf("%ld %.6f %llu %llu\n", sums, now(), static_cast<unsigned long long>(by.results),
-                      static_cast<unsigned long long>(by.by_stand_in));
+          auto const counts = world.transport().counts();
+          std::printf("%ld %.6f %llu %llu\n", sums, seconds_since_begin(),
+                      static_cast<unsigned long long>(counts.results),
+                      static_cast<unsigned long long>(counts.stand_in_results));
         }
       },
       options));
 }
 
 template <class World, class Topology>
-void sum_late(World& world, Topology topology, std::size_t count, int sums, tutti::rank_type late,
-              std::chrono::milliseconds by) {
+void sum_late(World& world, Topology topology, std::size_t count, int sums, tutti::rank_type straggler,
+              std::chrono::milliseconds delay) {
   using namespace std::chrono_literals;
   tutti::allreduce sum{world, topology, tutti::sum<float>{}};
   std::vector<float> v(count);
   for (int i = 0; i < sums; ++i) {
-    std::this_thread::sleep_for(1ms + (world.rank() == late ? by : 0ms));
+    std::this_thread::sleep_for(1ms + (world.rank() == straggler ? delay : 0ms));
     sum(v);
   }
-  auto all = tutti::gather_timelines(world, tutti::timeline::copy_of(world.trace()));
+  auto timelines = tutti::gather_timelines(world, tutti::timeline::copy_of(world.trace()));
   if (world.rank() == 0) {
-    std::printf("%s", tutti::straggler_report(tutti::blame(tutti::causality(std::move(all)))).c_str());
+    std::printf("%s", tutti::straggler_report(tutti::blame(tutti::causality(std::move(timelines)))).c_str());
   }
 }
 
-int find_late(std::string const& device, tutti::rank_type ranks, std::size_t count, int sums, std::string_view late) {
-  std::size_t const colon = std::min(late.find(':'), late.size() - 1);
-  auto const rank = static_cast<tutti::rank_type>(bench::whole("RANK", late.substr(0, colon)));
-  std::chrono::milliseconds const by(bench::whole("MS", late.substr(colon + 1)));
+int find_late(std::string const& device, tutti::rank_type ranks, std::size_t count, int sums,
+              std::string_view straggler) {
+  std::size_t const colon = std::min(straggler.find(':'), straggler.size() - 1);
+  auto const rank = static_cast<tutti::rank_type>(bench::whole("RANK", straggler.substr(0, colon)));
+  std::chrono::milliseconds const delay(bench::whole("MS", straggler.substr(colon + 1)));
   return exit_status(tutti::spawn<nic>(
       ranks,
       [&](auto& world) {
-        device == "star" ? sum_late(world, tutti::star{}, count, sums, rank, by)
-                         : sum_late(world, tutti::in_network{}, count, sums, rank, by);
+        device == "star" ? sum_late(world, tutti::star{}, count, sums, rank, delay)
+                         : sum_late(world, tutti::in_network{}, count, sums, rank, delay);
       },
       options_with(device), tutti::switched_trace(1U << 16)));
 }
@@ -127,14 +129,14 @@ int find_late(std::string const& device, tutti::rank_type ranks, std::size_t cou
 template <class World, class Topology>
 void time_sums(World& world, Topology topology, std::size_t count, int sums) {
   tutti::allreduce sum{world, topology, tutti::sum<float>{}};
-  tutti::barrier all{world, tutti::doubling{}};
+  tutti::barrier barrier{world, tutti::doubling{}};
   std::vector<float> v(count);
   sum(v);
   for (int i = 0; i < sums; ++i) {
-    all();
+    barrier();
     auto const begin = std::chrono::steady_clock::now();
     sum(v);
-    all();
+    barrier();
     if (world.rank() == 0) {
       std::printf("%.6f\n", std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
     }
@@ -142,21 +144,22 @@ void time_sums(World& world, Topology topology, std::size_t count, int sums) {
 }
 
 template <class World>
-bool time_sums_by(World& world, std::string_view topology, std::size_t count, int sums) {
-  auto const by = [&](std::string_view name, auto of) {
+bool time_sums_over(World& world, std::string_view topology, std::size_t count, int sums) {
+  auto const run_if_chosen = [&](std::string_view name, auto candidate) {
     if (topology == name) {
-      time_sums(world, of, count, sums);
+      time_sums(world, candidate, count, sums);
     }
     return topology == name;
   };
-  return by("in_network", tutti::in_network{}) || by("ring", tutti::ring{}) || by("star", tutti::star{}) ||
-         by("doubling", tutti::doubling{}) || by("butterfly", tutti::butterfly{}) || by("direct", tutti::direct{});
+  return run_if_chosen("in_network", tutti::in_network{}) || run_if_chosen("ring", tutti::ring{}) ||
+         run_if_chosen("star", tutti::star{}) || run_if_chosen("doubling", tutti::doubling{}) ||
+         run_if_chosen("butterfly", tutti::butterfly{}) || run_if_chosen("direct", tutti::direct{});
 }
 
 int sum_as_one_rank(std::string_view topology, std::size_t count, int sums) {
   try {
     auto world = tutti::join<tutti::fpga_nic<tutti::tcp>>();
-    if (time_sums_by(world, topology, count, sums)) {
+    if (time_sums_over(world, topology, count, sums)) {
       return 0;
     }
     std::fprintf(stderr, "in_network_sums: %.*s is no topology that it has\n", static_cast<int>(topology.size()),
@@ -170,15 +173,15 @@ int sum_as_one_rank(std::string_view topology, std::size_t count, int sums) {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  std::string_view const what = argc == 7 ? argv[1] : "";
+  std::string_view const mode = argc == 7 ? argv[1] : "";
   std::string_view const topology = argc == 5 && std::string_view(argv[1]) == "live" ? argv[2] : "";
   auto const number = [&](int i) {
     return static_cast<std::uint32_t>(bench::whole("argument " + std::to_string(i), argv[i]));
   };
-  if (what == "sums") {
+  if (mode == "sums") {
     return sum_for(argv[2], number(3), number(4), number(5) / sizeof(float), bench::real("SECONDS", argv[6]));
   }
-  if (what == "late") {
+  if (mode == "late") {
     return find_late(argv[2], number(3), number(4) / sizeof(float), static_cast<int>(number(5)), argv[6]);
   }
   if (!topology.empty()) {

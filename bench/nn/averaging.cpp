@@ -58,53 +58,54 @@ struct mean_of_two : tutti::sum<T> {
 };
 
 /// Results of one rank.
-struct found {
+struct rank_result {
   double accuracy = 0;
-  double far = 0;  ///< largest distance of a weight from rank 0's
+  double distance = 0;  ///< largest distance of a weight from rank 0's
 };
 
-/// Averages weights by all(weights, means), and trains between.
+/// Trains, and averages weights by average(weights, means) at each interval.
 template <class T, class World, class Allreduce>
-found train(World& world, tutti::nn::data_pair const& data, bench::training const& how, Allreduce&& all) {
-  bench::trainee<T> own(data.training, how, world.rank(), world.size());
-  std::vector<T> means(own.weights().size());
-  while (own.train()) {
-    std::ranges::copy(own.weights(), means.begin());  // blocks that no step writes stay this rank's own
-    all(std::span<T const>(own.weights()), std::span<T>(means));
-    std::ranges::copy(means, own.weights().begin());
+rank_result train(World& world, tutti::nn::data_pair const& data, bench::training const& options, Allreduce&& average) {
+  bench::trainee<T> trainee(data.training, options, world.rank(), world.size());
+  std::vector<T> means(trainee.weights().size());
+  while (trainee.train()) {
+    std::ranges::copy(trainee.weights(), means.begin());  // blocks that no step writes stay this rank's own
+    average(std::span<T const>(trainee.weights()), std::span<T>(means));
+    std::ranges::copy(means, trainee.weights().begin());
   }
-  found result{.accuracy = own.test(data.test)};
-  std::vector<T> first(own.weights().begin(), own.weights().end());
+  rank_result result{.accuracy = trainee.test(data.test)};
+  std::vector<T> first(trainee.weights().begin(), trainee.weights().end());
   tutti::broadcast{world, tutti::doubling{}}(first, 0);
   for (std::size_t i = 0; i != first.size(); ++i) {
-    result.far = std::max(result.far, std::abs(static_cast<double>(first[i] - own.weights()[i])));
+    result.distance = std::max(result.distance, std::abs(static_cast<double>(first[i] - trainee.weights()[i])));
   }
   return result;
 }
 
 /// Trains one rank with this schedule.
 template <class T, class World>
-found train_by(World& world, std::string_view name, tutti::nn::data_pair const& data, bench::training const& how) {
+rank_result train_with(World& world, std::string_view name, tutti::nn::data_pair const& data,
+                       bench::training const& options) {
   if (name == "apart") {
-    return train<T>(world, data, how, [](std::span<T const>, std::span<T>) {});
+    return train<T>(world, data, options, [](std::span<T const>, std::span<T>) {});
   }
   if (name == bench::name(bench::mistake::mean_per_hop)) {  // done by a reduction, as the engine refuses such steps
-    return train<T>(world, data, how, tutti::allreduce{world, tutti::ring{}, mean_of_two<T>{}});
+    return train<T>(world, data, options, tutti::allreduce{world, tutti::ring{}, mean_of_two<T>{}});
   }
-  for (auto const wrong : bench::all_mistakes) {
-    if (name == bench::name(wrong)) {
-      return train<T>(world, data, how, tutti::allreduce{world, bench::wrong_ring{wrong}, tutti::mean<T>{}});
+  for (auto const mistake : bench::all_mistakes) {
+    if (name == bench::name(mistake)) {
+      return train<T>(world, data, options, tutti::allreduce{world, bench::wrong_ring{mistake}, tutti::mean<T>{}});
     }
   }
   auto const* const kind = std::ranges::find(tutti::all_schedule_kinds, name, [](auto k) { return tutti::name(k); });
-  return train<T>(world, data, how, tutti::allreduce{world, tutti::selection(*kind), tutti::mean<T>{}});
+  return train<T>(world, data, options, tutti::allreduce{world, tutti::selection(*kind), tutti::mean<T>{}});
 }
 
 /// The verifier's objection to a schedule; empty if it is right.
 std::string_view verdict(std::string_view name, tutti::rank_type n) {
-  for (auto const wrong : bench::all_mistakes) {
-    if (name == bench::name(wrong)) {
-      return tutti::verify(bench::wrong_ring{wrong}, tutti::op::allreduce{}, n).reason;
+  for (auto const mistake : bench::all_mistakes) {
+    if (name == bench::name(mistake)) {
+      return tutti::verify(bench::wrong_ring{mistake}, tutti::op::allreduce{}, n).reason;
     }
   }
   if (name == "apart") {
@@ -115,26 +116,26 @@ std::string_view verdict(std::string_view name, tutti::rank_type n) {
 }
 
 std::vector<std::string> schedules() {
-  std::vector<std::string> known{"ring", "binary_tree", "doubling", "butterfly", "apart"};
-  for (auto const wrong : bench::all_mistakes) {
-    known.emplace_back(bench::name(wrong));
+  std::vector<std::string> names{"ring", "binary_tree", "doubling", "butterfly", "apart"};
+  for (auto const mistake : bench::all_mistakes) {
+    names.emplace_back(bench::name(mistake));
   }
-  std::string const how = settings.text("how", "");
-  if (how.empty()) {
-    return known;
+  std::string const text = settings.text("how", "");
+  if (text.empty()) {
+    return names;
   }
-  std::vector<std::string> chosen;
-  for (std::size_t at = 0; at <= how.size();) {
-    std::size_t const end = std::min(how.find(',', at), how.size());
-    chosen.push_back(how.substr(at, end - at));
-    if (std::ranges::find(known, chosen.back()) == known.end()) {
-      throw std::runtime_error("how=" + chosen.back() +
+  std::vector<std::string> selection;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    std::size_t const end = std::min(text.find(',', begin), text.size());
+    selection.push_back(text.substr(begin, end - begin));
+    if (std::ranges::find(names, selection.back()) == names.end()) {
+      throw std::runtime_error("how=" + selection.back() +
                                ": expected some of ring, binary_tree, doubling, butterfly, "
                                "apart and the mistakes of averaging/wrong_ring.hpp");
     }
-    at = end + 1;
+    begin = end + 1;
   }
-  return chosen;
+  return selection;
 }
 
 tutti::nn::data_pair data() {
@@ -148,24 +149,24 @@ tutti::nn::data_pair data() {
 }
 
 template <class T>
-void row(std::string const& name, tutti::nn::data_pair const& data, bench::training const& how, bool csv) {
+void print_row(std::string const& name, tutti::nn::data_pair const& data, bench::training const& options, bool csv) {
   auto const n = static_cast<tutti::rank_type>(number("ranks", 3));
-  auto ranks = tutti::spawn<tutti::loopback>(n, [&](auto& world) { return train_by<T>(world, name, data, how); });
+  auto ranks = tutti::spawn<tutti::loopback>(n, [&](auto& world) { return train_with<T>(world, name, data, options); });
   double least = 1;
-  double most = 0;
+  double greatest = 0;
   double sum = 0;
-  double far = 0;
-  for (auto& one : ranks) {
-    found const& of = one.value();
-    least = std::min(least, of.accuracy);
-    most = std::max(most, of.accuracy);
-    sum += of.accuracy;
-    far = std::max(far, of.far);
+  double distance = 0;
+  for (auto& outcome : ranks) {
+    rank_result const& result = outcome.value();
+    least = std::min(least, result.accuracy);
+    greatest = std::max(greatest, result.accuracy);
+    sum += result.accuracy;
+    distance = std::max(distance, result.distance);
   }
-  std::string const why(verdict(name, n));
+  std::string const objection(verdict(name, n));
   std::printf(csv ? "%s,%.4f,%.4f,%.4f,%.9g,%s\n" : "%-15s %8.2f %8.2f %8.2f %10.3g  %s\n", name.c_str(),
-              (csv ? 1 : 100) * sum / n, (csv ? 1 : 100) * least, (csv ? 1 : 100) * most, far,
-              why.empty() ? "accepted" : why.c_str());
+              (csv ? 1 : 100) * sum / n, (csv ? 1 : 100) * least, (csv ? 1 : 100) * greatest, distance,
+              objection.empty() ? "accepted" : objection.c_str());
   std::fflush(stdout);
 }
 
@@ -176,14 +177,14 @@ int main(int argc, char** argv) try {
     return 2;
   }
   bool const csv = settings.one_of("format", {"table", "csv"}) == "csv";
-  bool const twice = settings.one_of("number", {"float", "double"}) == "double";
-  auto const hidden = bench::wholes("hidden", settings.text("hidden", ""), 1);
-  bench::training const how{.hidden = hidden,
-                            .epochs = number("epochs", 1),
-                            .every = number("every", 1),
-                            .rate = bench::real("rate", settings.text("rate", "")),
-                            .seed = number("seed", 0)};
-  auto const chosen = schedules();
+  bool const is_double = settings.one_of("number", {"float", "double"}) == "double";
+  auto const hidden_sizes = bench::wholes("hidden", settings.text("hidden", ""), 1);
+  bench::training const options{.hidden_sizes = hidden_sizes,
+                                .epochs = number("epochs", 1),
+                                .interval = number("every", 1),
+                                .rate = bench::real("rate", settings.text("rate", "")),
+                                .seed = number("seed", 0)};
+  auto const selection = schedules();
   auto const images = data();
   if (images.training.size() < number("ranks", 3)) {
     throw std::runtime_error("ranks=" + settings.text("ranks", "") + ": there are only " +
@@ -192,8 +193,8 @@ int main(int argc, char** argv) try {
   tutti::nn::set_threads(1);
   std::printf(csv ? "how,accuracy,least,most,far,verdict\n"
                   : "schedule        accuracy    least     most        far  verifier\n");
-  for (auto const& name : chosen) {
-    twice ? row<double>(name, images, how, csv) : row<float>(name, images, how, csv);
+  for (auto const& name : selection) {
+    is_double ? print_row<double>(name, images, options, csv) : print_row<float>(name, images, options, csv);
   }
 } catch (std::exception const& e) {
   std::fprintf(stderr, "averaging: %s\n", e.what());

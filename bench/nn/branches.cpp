@@ -45,12 +45,12 @@ std::size_t number(char const* name) {
 
 /// One of the four branches: 1 x 1; 5 x 5; two of 3 x 3; the pool. The third takes 59 % of the products, so no other
 /// division is closer to halves than it and the rest.
-nn::layer_list<float> branch(std::size_t which) {
+nn::layer_list<float> branch(std::size_t index) {
   nn::stack<float> s({channels, number("side"), number("side")});
-  auto const add = [&s](std::size_t made, std::size_t side) {
-    s.add<nn::conv2d<float, nn::relu>>(nn::convolution{made, {side, 1, side / 2}});
+  auto const add = [&s](std::size_t filters, std::size_t side) {
+    s.add<nn::conv2d<float, nn::relu>>(nn::convolution{filters, {side, 1, side / 2}});
   };
-  switch (which) {
+  switch (index) {
     case 0:
       add(64, 1);
       break;
@@ -73,27 +73,27 @@ nn::layer_list<float> branch(std::size_t which) {
 /// Some of the branches, with the same inputs, and their memory.
 class module {
  public:
-  module(std::vector<std::size_t> const& which, std::size_t images) :images_(images) {
+  module(std::vector<std::size_t> const& indices, std::size_t images) :images_(images) {
     std::size_t parameters = 0;
-    for (std::size_t const one : which) {
-      branches_.emplace_back(branch(one));
+    for (std::size_t const index : indices) {
+      branches_.emplace_back(branch(index));
       parameters += branches_.back().parameters();
     }
     parameters_.resize(parameters);
     gradients_.resize(parameters);
-    std::size_t at = 0;
+    std::size_t offset = 0;
     nn::random_sequence random(1, 0);
-    for (auto& one : branches_) {
-      std::size_t const count = one.parameters();
-      one.bind(std::span(parameters_).subspan(at, count), std::span(gradients_).subspan(at, count), {});
-      one.initialise(random);
-      one.reserve(images);
-      at += count;
-      outputs_.push_back(nn::matrix<float>::from_shape({images, one.outputs()}));
-      slopes_.push_back(nn::matrix<float>::from_shape({images, one.outputs()}));
+    for (auto& sequence : branches_) {
+      std::size_t const count = sequence.parameters();
+      sequence.bind(std::span(parameters_).subspan(offset, count), std::span(gradients_).subspan(offset, count), {});
+      sequence.initialise(random);
+      sequence.reserve(images);
+      offset += count;
+      outputs_.push_back(nn::matrix<float>::from_shape({images, sequence.outputs()}));
+      slopes_.push_back(nn::matrix<float>::from_shape({images, sequence.outputs()}));
       std::fill_n(slopes_.back().data(), slopes_.back().size(), 1e-3F);
     }
-    to_input_.resize({images, inputs()});
+    input_slopes_.resize({images, inputs()});
     sum_.resize({images, inputs()});
   }
 
@@ -114,9 +114,9 @@ class module {
     for (std::size_t b = 0; b != branches_.size(); ++b) {
       auto slopes = slopes_[b];  // backward overwrites them
       branches_[b].backward({.training = true}, x, nn::first_rows(outputs_[b], images_),
-                            nn::first_rows(slopes, images_), nn::first_rows(to_input_, images_));
+                            nn::first_rows(slopes, images_), nn::first_rows(input_slopes_, images_));
       for (std::size_t i = 0; i != sum_.size(); ++i) {
-        sum_.data()[i] += to_input_.data()[i];
+        sum_.data()[i] += input_slopes_.data()[i];
       }
     }
     return {sum_.data(), sum_.size()};
@@ -129,82 +129,82 @@ class module {
   std::vector<float> gradients_;
   std::vector<nn::matrix<float>> outputs_;
   std::vector<nn::matrix<float>> slopes_;  // derivative of the loss by the outputs
-  nn::matrix<float> to_input_ = nn::matrix<float>::from_shape({0, 0});
+  nn::matrix<float> input_slopes_ = nn::matrix<float>::from_shape({0, 0});
   nn::matrix<float> sum_ = nn::matrix<float>::from_shape({0, 0});
 };
 
 struct figures {
   double seconds;
-  double sent;      // bytes of a step
-  double numbers;   // numbers of the module's outputs that the rank holds
-  double products;  // number of gradients that the rank computes
+  double sent_bytes;  // bytes of a step
+  double numbers;     // numbers of the module's outputs that the rank holds
+  double products;    // number of gradients that the rank computes
 };
 
 template <class World>
-figures run(World& world, std::string const& how) {
+figures run(World& world, std::string const& method) {
   nn::set_threads(1);
-  bool const by_branches = how == "branches";
-  std::size_t const images = by_branches ? number("batch") : number("batch") / world.size();
-  module part(by_branches ? world.rank() == 0 ? std::vector<std::size_t>{2} : std::vector<std::size_t>{0, 1, 3}
-                          : std::vector<std::size_t>{0, 1, 2, 3},
+  bool const divides_branches = method == "branches";
+  std::size_t const images = divides_branches ? number("batch") : number("batch") / world.size();
+  module part(divides_branches ? world.rank() == 0 ? std::vector<std::size_t>{2} : std::vector<std::size_t>{0, 1, 3}
+                               : std::vector<std::size_t>{0, 1, 2, 3},
               images);
   auto x = nn::matrix<float>::from_shape({images, part.inputs()});
   std::fill_n(x.data(), x.size(), 0.5F);
   auto const input = nn::read_only<float>(nn::first_rows(x, images));
-  std::size_t own = 0;
-  for (auto const& one : part.outputs()) {
-    own += one.size();
+  std::size_t own_outputs = 0;
+  for (auto const& output : part.outputs()) {
+    own_outputs += output.size();
   }
 
   tutti::allreduce add_up{world, tutti::ring{}, tutti::sum<float>{}};
   tutti::allgather gather{world, tutti::ring{}};
-  tutti::allreduce most{world, tutti::ring{}, tutti::max<std::uint64_t>{}};
-  tutti::barrier all{world, tutti::ring{}};
-  std::uint64_t each = own;  // length of the larger part, which a collective takes from each rank
-  most(std::span(&each, 1));
-  std::vector<float> made(each);
-  std::vector<float> whole(by_branches ? each * world.size() : 0);
+  tutti::allreduce maximum{world, tutti::ring{}, tutti::max<std::uint64_t>{}};
+  tutti::barrier barrier{world, tutti::ring{}};
+  std::uint64_t greatest_part = own_outputs;  // length of the larger part, which a collective takes from each rank
+  maximum(std::span(&greatest_part, 1));
+  std::vector<float> part_outputs(greatest_part);
+  std::vector<float> all_outputs(divides_branches ? greatest_part * world.size() : 0);
 
-  std::vector<double> took;
-  std::uint64_t sent = 0;
+  std::vector<double> durations;
+  std::uint64_t sent_bytes = 0;
   for (std::size_t step = 0; step != number("steps") + 1; ++step) {
-    all();
-    auto const before = world.trace().outgoing().bytes;
+    barrier();
+    auto const bytes_before = world.trace().outgoing().bytes;
     auto const begin = tutti::steady_now();
     part.forward(input);
-    if (by_branches) {
-      auto to = made.begin();
-      for (auto const& one : part.outputs()) {
-        to = std::copy_n(one.data(), one.size(), to);
+    if (divides_branches) {
+      auto destination = part_outputs.begin();
+      for (auto const& output : part.outputs()) {
+        destination = std::copy_n(output.data(), output.size(), destination);
       }
-      gather(std::span<float const>(made), std::span(whole));
+      gather(std::span<float const>(part_outputs), std::span(all_outputs));
     }
-    auto const by_input = part.backward(input);
-    add_up(by_branches ? by_input : part.gradients());
-    sent = world.trace().outgoing().bytes - before;
-    all();
+    auto const input_slopes = part.backward(input);
+    add_up(divides_branches ? input_slopes : part.gradients());
+    sent_bytes = world.trace().outgoing().bytes - bytes_before;
+    barrier();
     if (step != 0) {  // the first step makes kernels
-      took.push_back(static_cast<double>((tutti::steady_now() - begin).count()) * 1e-9);
+      durations.push_back(static_cast<double>((tutti::steady_now() - begin).count()) * 1e-9);
     }
   }
-  std::ranges::nth_element(took, took.begin() + static_cast<std::ptrdiff_t>(took.size() / 2));
-  return {took[took.size() / 2], static_cast<double>(sent), static_cast<double>(own),
+  std::ranges::nth_element(durations, durations.begin() + static_cast<std::ptrdiff_t>(durations.size() / 2));
+  return {durations[durations.size() / 2], static_cast<double>(sent_bytes), static_cast<double>(own_outputs),
           static_cast<double>(part.gradients().size())};
 }
 
-void measure(std::string const& how) {
+void measure(std::string const& method) {
   auto const results = tutti::spawn<tutti::loopback>(
-      how == "one" ? 1 : 2, [&](auto& world) { return run(world, how); }, {}, tutti::traffic_count{});
-  figures most{};
-  for (auto const& one : results) {
-    figures const f = one.value();
-    most = {std::max(most.seconds, f.seconds), std::max(most.sent, f.sent), std::max(most.numbers, f.numbers),
-            std::max(most.products, f.products)};
+      method == "one" ? 1 : 2, [&](auto& world) { return run(world, method); }, {}, tutti::traffic_count{});
+  figures maxima{};
+  for (auto const& outcome : results) {
+    figures const f = outcome.value();
+    maxima = {std::max(maxima.seconds, f.seconds), std::max(maxima.sent_bytes, f.sent_bytes),
+              std::max(maxima.numbers, f.numbers), std::max(maxima.products, f.products)};
   }
   bool const csv = settings.one_of("format", {"table", "csv"}) == "csv";
   std::printf(
       csv ? "%s,%zu,%.6f,%.0f,%.0f,%.0f\n" : "%-10s %5zu %10.6f s %12.0f B sent %12.0f numbers %10.0f gradients\n",
-      how.c_str(), number("batch"), most.seconds, most.sent, most.numbers, most.products);
+      method.c_str(), number("batch"), maxima.seconds, maxima.sent_bytes, maxima.numbers, maxima.products);
 }
 
 }  // namespace
@@ -220,12 +220,12 @@ int main(int argc, char** argv) {
     if (settings.one_of("format", {"table", "csv"}) == "csv") {
       std::puts("how,batch,step_s,sent_bytes,outputs,gradients");
     }
-    std::string const how = settings.text("how", "");
-    for (std::size_t at = 0; at < how.size();) {
-      std::size_t const end = std::min(how.find(',', at), how.size());
-      auto const word = how.substr(at, end - at);
+    std::string const methods = settings.text("how", "");
+    for (std::size_t begin = 0; begin < methods.size();) {
+      std::size_t const end = std::min(methods.find(',', begin), methods.size());
+      auto const word = methods.substr(begin, end - begin);
       measure(std::string(bench::settings("how=" + word).one_of("how", {"branches", "images", "one"})));
-      at = end + 1;
+      begin = end + 1;
     }
     return 0;
   } catch (std::exception const& e) {

@@ -49,7 +49,7 @@ bench::settings settings(
     "data= samples=3000 test_samples=1000 how= workers=4 slow=none factor=4 hidden=64 epochs=8 batch=128 rate=0.1 "
     "last_rate=0.02 momentum=0.9 image_us=100 each=2 network=25G latency_us=20 seeds=1 format=table");
 
-constexpr std::array ways{"servers_sync", "servers_stale", "servers_async", "gossip", "allreduce", "hybrid"};
+constexpr std::array all_methods{"servers_sync", "servers_stale", "servers_async", "gossip", "allreduce", "hybrid"};
 constexpr std::size_t staleness = 3;
 
 std::size_t number(char const* name, std::size_t least = 0) {
@@ -61,25 +61,25 @@ double real(char const* name) {
 
 /// One training and its parameters.
 struct job {
-  std::string how;
+  std::string method;
   tutti::rank_type workers = 0;
   nn::settings training{};
-  nn::simulated_speed quick{};
+  nn::simulated_speed fast{};
   nn::simulated_speed slow{};  ///< speed of the last worker
   double image_us = 0;
 
-  [[nodiscard]] bool by_servers() const { return how.starts_with("servers"); }
+  [[nodiscard]] bool uses_servers() const { return method.starts_with("servers"); }
 
   /// Time of the gradient in a worker's step.
   [[nodiscard]] tutti::picoseconds time_of(tutti::rank_type worker, std::size_t step) const {
-    auto const& speed = worker + 1 == workers ? slow : quick;
+    auto const& speed = worker + 1 == workers ? slow : fast;
     double const images = static_cast<double>(training.batch) / workers;
     return tutti::picoseconds(
         static_cast<std::int64_t>(1e6 * image_us * images * speed.factor_at(training.seed, worker, step)));
   }
 };
 
-struct tested {
+struct evaluation {
   double seconds = 0;  ///< virtual time
   double accuracy = 0;
 };
@@ -89,8 +89,8 @@ struct tested {
 template <class World>
 class watch {
  public:
-  watch(World& world, job const& work, nn::replica const& model, std::vector<tested>& to)
-      : world_(world), work_(work), steps_(model.plan().steps()), to_(to) {}
+  watch(World& world, job const& work, nn::replica const& model, std::vector<evaluation>& evaluations)
+      : world_(world), work_(work), steps_(model.plan().steps()), evaluations_(evaluations) {}
 
   /// Spends the time of a gradient of this worker.
   void compute(tutti::rank_type worker) { world_.transport().spend(work_.time_of(worker, step_++)); }
@@ -101,9 +101,9 @@ class watch {
       compute(model.rank());
     }
   }
-  void epoch(nn::epoch_result const& done) {
+  void epoch(nn::epoch_result const& outcome) {
     if (world_.rank() == 0) {
-      to_.push_back({nn::detail::seconds(world_.transport().now()), done.test_accuracy});
+      evaluations_.push_back({nn::detail::seconds(world_.transport().now()), outcome.test_accuracy});
     }
   }
 
@@ -112,74 +112,74 @@ class watch {
   job const& work_;
   std::size_t steps_;
   std::size_t step_ = 0;
-  std::vector<tested>& to_;
+  std::vector<evaluation>& evaluations_;
 };
 
 template <class World>
-void train(World& world, job const& work, nn::data_pair const& data, std::vector<tested>& found) {
-  tutti::rank_type const servers = work.by_servers() ? 1 : 0;
+void train(World& world, job const& work, nn::data_pair const& data, std::vector<evaluation>& evaluations) {
+  tutti::rank_type const servers = work.uses_servers() ? 1 : 0;
   tutti::rank_type const worker = world.rank() < servers ? 0 : world.rank() - servers;
-  auto const hidden = bench::wholes("hidden", settings.text("hidden", ""), 1);
-  nn::replica model(nn::model<float>(nn::mlp<float>(data.training.features(), hidden, data.training.classes,
+  auto const hidden_sizes = bench::wholes("hidden", settings.text("hidden", ""), 1);
+  nn::replica model(nn::model<float>(nn::mlp<float>(data.training.features(), hidden_sizes, data.training.classes,
                                                     nn::hidden_activation::relu),
                                      nn::replica::extra_scalars),
                     data.training, data.test, work.training, worker, work.workers);
-  watch observer(world, work, model, found);
-  if (work.by_servers()) {
-    ps::clock_value const most = work.how == "servers_sync"    ? 0
-                                 : work.how == "servers_stale" ? staleness
-                                                               : ps::consistency::no_bound;
+  watch observer(world, work, model, evaluations);
+  if (work.uses_servers()) {
+    ps::clock_value const staleness_bound = work.method == "servers_sync"    ? 0
+                                            : work.method == "servers_stale" ? staleness
+                                                                             : ps::consistency::no_bound;
     auto const pace = [&](tutti::rank_type me, tutti::duration) { observer.compute(me); };
-    (void)ps::train(world, ps::roles(world.size(), servers), model, {.staleness = most}, {}, pace, observer);
+    (void)ps::train(world, ps::roles(world.size(), servers), model, {.staleness = staleness_bound}, {}, pace, observer);
     return;
   }
   observer.compute(worker);
   tutti::selection const ring(tutti::schedule_kind::ring, &world.hosts());
   tutti::selection const hosts(tutti::schedule_kind::hosts_ring, &world.hosts());
-  if (work.how == "gossip") {
+  if (work.method == "gossip") {
     nn::gossip strategy(world, ring, nn::neighbours::ring, staleness);
     nn::train(model, strategy, observer);
   } else {
-    nn::synchronous strategy(world, work.how == "hybrid" ? hosts : ring);
+    nn::synchronous strategy(world, work.method == "hybrid" ? hosts : ring);
     nn::train(model, strategy, observer);
   }
 }
 
-std::vector<tested> run(job const& work, nn::data_pair const& data) {
-  tutti::rank_type const servers = work.by_servers() ? 1 : 0;
-  auto const each = static_cast<tutti::rank_type>(number("each", 1));
+std::vector<evaluation> run(job const& work, nn::data_pair const& data) {
+  tutti::rank_type const servers = work.uses_servers() ? 1 : 0;
+  auto const workers_per_host = static_cast<tutti::rank_type>(number("each", 1));
   tutti::simulation_options options;
   options.stack_bytes = std::size_t{4} << 20;
   for (tutti::rank_type r = 0; r != servers + work.workers; ++r) {
-    options.place.push_back(r < servers ? r : servers + (r - servers) / each);
+    options.place.push_back(r < servers ? r : servers + (r - servers) / workers_per_host);
   }
   double const rate = bench::bits_per_second("network", settings.text("network", ""));
   auto const net = tutti::one_switch(
       options.place.back() + 1, {.latency = std::chrono::microseconds(static_cast<std::int64_t>(number("latency_us"))),
                                  .per_byte = tutti::at_gigabits(rate * 1e-9)});
-  std::vector<tested> found;
-  auto all = tutti::simulate(
-      net, servers + work.workers, [&](auto& world) { train(world, work, data, found); }, options);
-  for (auto& one : all.results) {
-    one.value();
+  std::vector<evaluation> evaluations;
+  auto simulation = tutti::simulate(
+      net, servers + work.workers, [&](auto& world) { train(world, work, data, evaluations); }, options);
+  for (auto& outcome : simulation.results) {
+    outcome.value();
   }
-  return found;
+  return evaluations;
 }
 
-std::vector<std::string> chosen() {
-  std::string const how = settings.text("how", "");
-  std::vector<std::string> all;
-  for (std::size_t at = 0; !how.empty() && at <= how.size();) {
-    std::size_t const end = std::min(how.find(',', at), how.size());
-    all.push_back(how.substr(at, end - at));
-    if (std::ranges::find(ways, all.back()) == ways.end()) {
+std::vector<std::string> selected_methods() {
+  std::string const text = settings.text("how", "");
+  std::vector<std::string> result;
+  for (std::size_t begin = 0; !text.empty() && begin <= text.size();) {
+    std::size_t const end = std::min(text.find(',', begin), text.size());
+    result.push_back(text.substr(begin, end - begin));
+    if (std::ranges::find(all_methods, result.back()) == all_methods.end()) {
       throw std::runtime_error(
-          "how=" + all.back() +
+          "how=" + result.back() +
           ": expected some of servers_sync, servers_stale, servers_async, gossip, allreduce, hybrid");
     }
-    at = end + 1;
+    begin = end + 1;
   }
-  return all.empty() ? std::vector<std::string>(ways.begin(), ways.end()) : all;
+  return result.empty() ? std::vector<std::string>(all_methods.begin(), all_methods.end()) : result;
 }
 
 nn::data_pair data_of(std::uint64_t seed) {
@@ -191,11 +191,11 @@ nn::data_pair data_of(std::uint64_t seed) {
   return {nn::digits(samples, seed), nn::digits(number("test_samples", 1), seed, samples)};
 }
 
-void print(job const& work, std::string_view slow, std::vector<tested> const& found, bool csv) {
-  for (std::size_t e = 0; e != found.size(); ++e) {
-    std::printf(csv ? "%s,%u,%s,%llu,%zu,%.6f,%.4f\n" : "%-14s %7u  %-4s %5llu %6zu %10.4f %10.4f\n", work.how.c_str(),
-                work.workers, slow.data(), static_cast<unsigned long long>(work.training.seed), e + 1, found[e].seconds,
-                found[e].accuracy);
+void print(job const& work, std::string_view slow, std::vector<evaluation> const& evaluations, bool csv) {
+  for (std::size_t e = 0; e != evaluations.size(); ++e) {
+    std::printf(csv ? "%s,%u,%s,%llu,%zu,%.6f,%.4f\n" : "%-14s %7u  %-4s %5llu %6zu %10.4f %10.4f\n",
+                work.method.c_str(), work.workers, slow.data(), static_cast<unsigned long long>(work.training.seed),
+                e + 1, evaluations[e].seconds, evaluations[e].accuracy);
   }
   std::fflush(stdout);
 }
@@ -213,7 +213,7 @@ int main(int argc, char** argv) try {
     throw std::runtime_error("factor=" + settings.text("factor", "") + ": at least 1 is expected");
   }
   auto const workers = bench::wholes("workers", settings.text("workers", ""), 2);
-  auto const hows = chosen();
+  auto const methods = selected_methods();
   nn::set_threads(1);
   std::printf(csv ? "how,workers,slow,seed,epoch,seconds,accuracy\n"
                   : "how            workers  slow  seed  epoch    seconds   accuracy\n");
@@ -227,8 +227,8 @@ int main(int argc, char** argv) try {
     work.training.last_rate = static_cast<float>(real("last_rate"));
     work.training.momentum = static_cast<float>(real("momentum"));
     work.image_us = real("image_us");
-    work.quick.max_random_factor = slow == "all" ? factor : 1;
-    work.slow = work.quick;
+    work.fast.max_random_factor = slow == "all" ? factor : 1;
+    work.slow = work.fast;
     work.slow.factor = slow == "one" ? factor : 1;
     if (work.training.batch > data.training.size()) {
       throw std::runtime_error("batch=" + settings.text("batch", "") + ": there are only " +
@@ -236,8 +236,8 @@ int main(int argc, char** argv) try {
     }
     for (std::size_t const n : workers) {
       work.workers = static_cast<tutti::rank_type>(n);
-      for (auto const& how : hows) {
-        work.how = how;
+      for (auto const& method : methods) {
+        work.method = method;
         print(work, slow, run(work, data), csv);
       }
     }

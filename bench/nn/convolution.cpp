@@ -28,7 +28,7 @@ struct layer {
   char const* name;
   std::size_t batch;
   nn::image_shape image;
-  nn::convolution what;
+  nn::convolution convolution;
 };
 
 std::vector<float> numbers(std::size_t count) {
@@ -43,11 +43,11 @@ template <class... Tasks>
 std::array<double, sizeof...(Tasks)> rates(double operations, Tasks const&... tasks) {
   std::array<std::array<double, rounds>, sizeof...(Tasks)> times;
   for (std::size_t round = 0; round != rounds; ++round) {
-    std::size_t which = 0;
+    std::size_t task_index = 0;
     auto const measure = [&](auto const& task) {
       auto const begin = bench::read(CLOCK_THREAD_CPUTIME_ID);
       task();
-      times[which++][round] = static_cast<double>(bench::read(CLOCK_THREAD_CPUTIME_ID) - begin);
+      times[task_index++][round] = static_cast<double>(bench::read(CLOCK_THREAD_CPUTIME_ID) - begin);
     };
     (measure(tasks), ...);
   }
@@ -60,7 +60,7 @@ std::array<double, sizeof...(Tasks)> rates(double operations, Tasks const&... ta
 }
 
 void measure(layer const& l) {
-  nn::detail::convolution_geometry const g(l.image, l.what);
+  nn::detail::convolution_geometry const g(l.image, l.convolution);
   auto const x = numbers(l.batch * g.input.size());
   auto const dy = numbers(l.batch * g.output.size());
   auto const weights = numbers(g.weights());
@@ -70,12 +70,14 @@ void measure(layer const& l) {
   nn::detail::onednn_convolution direct(g);
   nn::detail::blas_convolution<float> products(g);
   products.reserve(l.batch);
-  auto const forward = [&](auto& by) { return [&] { by.forward(l.batch, x.data(), weights.data(), y.data()); }; };
-  auto const input = [&](auto& by) {
-    return [&] { by.differentiate_input(l.batch, dy.data(), weights.data(), dx.data()); };
+  auto const forward = [&](auto& method) {
+    return [&] { method.forward(l.batch, x.data(), weights.data(), y.data()); };
   };
-  auto const slopes = [&](auto& by) {
-    return [&] { by.differentiate_weights(l.batch, x.data(), dy.data(), dw.data()); };
+  auto const input = [&](auto& method) {
+    return [&] { method.differentiate_input(l.batch, dy.data(), weights.data(), dx.data()); };
+  };
+  auto const slopes = [&](auto& method) {
+    return [&] { method.differentiate_weights(l.batch, x.data(), dy.data(), dw.data()); };
   };
   auto const operations = 2.0 * static_cast<double>(l.batch * g.pixels() * g.weights());
   auto const [f1, f2, i1, i2, w1, w2] = rates(operations, forward(direct), forward(products), input(direct),

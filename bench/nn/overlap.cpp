@@ -59,17 +59,17 @@ struct plan {
 std::vector<std::size_t> numbers(std::string const& text) {
   std::vector<std::size_t> result;
   char const* const end = text.data() + text.size();
-  for (char const* at = text.data();; ++at) {
-    std::size_t one = 0;
-    auto const [next, problem] = std::from_chars(at, end, one);
-    if (problem != std::errc{} || one == 0 || (next != end && *next != ',')) {
+  for (char const* begin = text.data();; ++begin) {
+    std::size_t number = 0;
+    auto const [next, problem] = std::from_chars(begin, end, number);
+    if (problem != std::errc{} || number == 0 || (next != end && *next != ',')) {
       throw std::runtime_error("\"" + text + "\": positive numbers with commas between them are expected");
     }
-    result.push_back(one);
+    result.push_back(number);
     if (next == end) {
       return result;
     }
-    at = next;
+    begin = next;
   }
 }
 
@@ -83,35 +83,35 @@ struct listener {
 };
 
 /// Computing alone, recording when gradients become final.
-class watched : public nn::local_only {
+class completion_recorder : public nn::local_only {
  public:
   void begin(std::span<float> message) override {
     begin_ = bench::now();
     first_ = message.size();
-    final_.clear();
-    waited_for_.clear();
+    completion_times_.clear();
+    pending_counts_.clear();
   }
   void on_completion(std::size_t first) override {
     if (first < first_) {
-      final_.push_back(since_begin());
-      waited_for_.push_back(first_);
+      completion_times_.push_back(since_begin());
+      pending_counts_.push_back(first_);
       first_ = first;
     }
   }
   static void finish() noexcept {}
 
   /// Seconds from the step's begin to each time at which more gradients became final.
-  [[nodiscard]] std::vector<double> const& final() const { return final_; }
+  [[nodiscard]] std::vector<double> const& completion_times() const { return completion_times_; }
   /// Number of gradients that were not final just before each time.
-  [[nodiscard]] std::vector<std::size_t> const& waited_for() const { return waited_for_; }
+  [[nodiscard]] std::vector<std::size_t> const& pending_counts() const { return pending_counts_; }
 
  private:
   [[nodiscard]] double since_begin() const { return static_cast<double>(bench::now() - begin_) * 1e-9; }
 
   std::int64_t begin_ = 0;
   std::size_t first_ = 0;
-  std::vector<double> final_;
-  std::vector<std::size_t> waited_for_;
+  std::vector<double> completion_times_;
+  std::vector<std::size_t> pending_counts_;
 };
 
 /// Seconds of a step.
@@ -121,8 +121,8 @@ double step(nn::model<float>& model, nn::matrix_view<float const> const& x, Stra
   strategy.begin(model.gradient_buffer());
   auto const y = model.forward(x, {.training = true});
   std::copy_n(y.data(), y.size(), model.derivatives().data());
-  listener<Strategy> timed{strategy, model.gradient_buffer()};
-  model.backward(x, nn::completion<float>(timed));
+  listener<Strategy> completion_listener{strategy, model.gradient_buffer()};
+  model.backward(x, nn::completion<float>(completion_listener));
   strategy.finish();
   return static_cast<double>(bench::now() - begin) * 1e-9;
 }
@@ -135,70 +135,74 @@ double median(std::vector<double> v) {
 template <class Communicator, class Topology>
 int measure(Communicator& world, Topology const& topology, plan const& p) {
   nn::set_threads(1);
-  std::vector<std::size_t> const hidden(p.depth, p.width);
-  nn::model<float> model(nn::mlp<float>(p.width, hidden, 10, nn::hidden_activation::relu));
+  std::vector<std::size_t> const hidden_sizes(p.depth, p.width);
+  nn::model<float> model(nn::mlp<float>(p.width, hidden_sizes, 10, nn::hidden_activation::relu));
   model.initialise(1);
   nn::matrix<float> x({p.batch, p.width}, 0.5F);
-  auto const in = nn::read_only<float>(nn::first_rows(x, p.batch));
+  auto const input = nn::read_only<float>(nn::first_rows(x, p.batch));
 
-  watched alone;
-  nn::synchronous whole(world, topology);
-  tutti::barrier together(world, tutti::doubling{});
+  completion_recorder recorder;
+  nn::synchronous single_bucket(world, topology);
+  tutti::barrier barrier(world, tutti::doubling{});
   tutti::allreduce slowest(world, tutti::doubling{}, tutti::max<double>{});
 
   // Order: computing alone, all at once, each bucket polled and by thread; then the times of final gradients.
-  std::vector<std::vector<double>> took;
+  std::vector<std::vector<double>> samples;
   for (std::size_t round = 0; round != p.rounds + 1; ++round) {
-    std::vector<double> now;
-    together();
-    now.push_back(step(model, in, alone));
-    together();
-    now.push_back(step(model, in, whole));
+    std::vector<double> step_times;
+    barrier();
+    step_times.push_back(step(model, input, recorder));
+    barrier();
+    step_times.push_back(step(model, input, single_bucket));
     for (auto const bucket : p.buckets) {
-      nn::synchronous polled(world, topology, bucket);
-      together();
-      now.push_back(step(model, in, polled));
-      nn::synchronous helped(world, topology, bucket, nn::bucket_progress::by_thread);
-      together();
-      now.push_back(step(model, in, helped));
+      nn::synchronous polled_strategy(world, topology, bucket);
+      barrier();
+      step_times.push_back(step(model, input, polled_strategy));
+      nn::synchronous threaded_strategy(world, topology, bucket, nn::bucket_progress::by_thread);
+      barrier();
+      step_times.push_back(step(model, input, threaded_strategy));
     }
-    now.insert(now.end(), alone.final().begin(), alone.final().end());
-    slowest(now);
-    took.resize(now.size());
-    for (std::size_t i = 0; round != 0 && i != now.size(); ++i) {  // the first round allocates and connects
-      took[i].push_back(now[i]);
+    step_times.insert(step_times.end(), recorder.completion_times().begin(), recorder.completion_times().end());
+    slowest(step_times);
+    samples.resize(step_times.size());
+    for (std::size_t i = 0; round != 0 && i != step_times.size(); ++i) {  // the first round allocates and connects
+      samples[i].push_back(step_times[i]);
     }
   }
   if (world.rank() != 0) {
     return 0;
   }
-  std::vector<double> middle;
-  for (auto const& one : took) {
-    middle.push_back(median(one));
+  std::vector<double> medians;
+  for (auto const& step_samples : samples) {
+    medians.push_back(median(step_samples));
   }
-  double const computing = middle[0];
-  double const plain = middle[1];
-  double const each = (plain - computing) / static_cast<double>(model.gradient_buffer().size());
-  double best = computing;
-  for (std::size_t i = 0; i != alone.waited_for().size(); ++i) {
-    best = std::max(best, middle[2 + 2 * p.buckets.size() + i] + each * static_cast<double>(alone.waited_for()[i]));
+  double const compute_time = medians[0];
+  double const single_bucket_time = medians[1];
+  double const seconds_per_gradient =
+      (single_bucket_time - compute_time) / static_cast<double>(model.gradient_buffer().size());
+  double best = compute_time;
+  for (std::size_t i = 0; i != recorder.pending_counts().size(); ++i) {
+    best = std::max(best, medians[2 + 2 * p.buckets.size() + i] +
+                              seconds_per_gradient * static_cast<double>(recorder.pending_counts()[i]));
   }
   std::printf("%u ranks, %s, %.1f MiB of gradients; medians of %zu steps, ms\n\n", static_cast<unsigned>(world.size()),
               Topology::name.data(), static_cast<double>(model.gradient_buffer().size_bytes()) / (1 << 20), p.rounds);
-  std::printf("  computing alone %8.1f\n  all at once     %8.1f\n  at best         %8.1f\n\n", computing * 1e3,
-              plain * 1e3, best * 1e3);
-  if (best >= plain) {
+  std::printf("  computing alone %8.1f\n  all at once     %8.1f\n  at best         %8.1f\n\n", compute_time * 1e3,
+              single_bucket_time * 1e3, best * 1e3);
+  if (best >= single_bucket_time) {
     std::printf("  there is nothing to hide\n");
     return 0;
   }
   std::printf("                between layers                     by a thread\n");
   std::printf("  bucket, KiB     step  hidden of what could be      step  hidden of what could be\n");
   for (std::size_t i = 0; i != p.buckets.size(); ++i) {
-    double const polled = middle[2 + 2 * i];
-    double const thread = middle[3 + 2 * i];
-    auto const share = [&](double now) { return 100 * (plain - now) / (plain - best); };
-    std::printf("  %11zu %8.1f %21.0f %%  %8.1f %21.0f %%\n", p.buckets[i] >> 10, polled * 1e3, share(polled),
-                thread * 1e3, share(thread));
+    double const polled_time = medians[2 + 2 * i];
+    double const thread_time = medians[3 + 2 * i];
+    auto const share_hidden = [&](double step_time) {
+      return 100 * (single_bucket_time - step_time) / (single_bucket_time - best);
+    };
+    std::printf("  %11zu %8.1f %21.0f %%  %8.1f %21.0f %%\n", p.buckets[i] >> 10, polled_time * 1e3,
+                share_hidden(polled_time), thread_time * 1e3, share_hidden(thread_time));
   }
   return 0;
 }
@@ -232,8 +236,9 @@ int main(int argc, char** argv) try {
     return measure(world, topology, p);
   }
   auto const ranks = static_cast<tutti::rank_type>(s.number("ranks", 2));
-  for (auto const& one : tutti::spawn<tutti::tcp>(ranks, [&](auto& world) { return measure(world, topology, p); })) {
-    (void)one.value();
+  for (auto const& outcome :
+       tutti::spawn<tutti::tcp>(ranks, [&](auto& world) { return measure(world, topology, p); })) {
+    (void)outcome.value();
   }
   return EXIT_SUCCESS;
 } catch (std::exception const& e) {

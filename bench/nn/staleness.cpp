@@ -37,11 +37,11 @@ it reads every 20 steps, in no time. Prints medians and extremes over SEEDS runs
 
 constexpr tutti::rank_type workers = 3;
 constexpr double target = 0.97;
-constexpr std::array<std::size_t, 2> hidden{256, 128};
+constexpr std::array<std::size_t, 2> hidden_sizes{256, 128};
 
 /// Ends a simulation whose result is known.
-struct enough : std::runtime_error {
-  enough() : std::runtime_error("the target is reached") {}
+struct target_reached : std::runtime_error {
+  target_reached() : std::runtime_error("the target is reached") {}
 };
 
 struct result {
@@ -56,14 +56,14 @@ struct row {
   std::vector<result> runs{};
 };
 
-result measure(nn::data_pair const& data, row const& how, std::uint64_t seed) {
-  double const factor = how.factor;
+result measure(nn::data_pair const& data, row const& setup, std::uint64_t seed) {
+  double const factor = setup.factor;
   nn::settings settings;
   settings.seed = seed;
   settings.epochs = 4;
   settings.rate = 0.03F;
   settings.last_rate = 0.01F;
-  result found;
+  result outcome;
   tutti::simulation_options options;
   options.stack_bytes = std::size_t{4} << 20;
   auto const net =
@@ -72,36 +72,37 @@ result measure(nn::data_pair const& data, row const& how, std::uint64_t seed) {
       net, workers + 1,
       [&](auto& world) {
         ps::roles const roles(workers + 1, 1);
-        nn::replica model(
-            nn::model<float>(nn::mlp<float>(784, hidden, 10, nn::hidden_activation::relu), nn::replica::extra_scalars),
-            data.training, data.test, settings, roles.serves(world.rank()) ? 0 : roles.worker(world.rank()), workers);
+        nn::replica model(nn::model<float>(nn::mlp<float>(784, hidden_sizes, 10, nn::hidden_activation::relu),
+                                           nn::replica::extra_scalars),
+                          data.training, data.test, settings,
+                          roles.serves(world.rank()) ? 0 : roles.worker(world.rank()), workers);
         auto const pace = [&](tutti::rank_type worker, tutti::duration) {
-          if (found.seconds > 0) {
-            throw enough();
+          if (outcome.seconds > 0) {
+            throw target_reached();
           }
-          if (worker == 0 && found.steps[0] % 20 == 0 &&
+          if (worker == 0 && outcome.steps[0] % 20 == 0 &&
               double{model.test(0, 1).correct} >= target * static_cast<double>(model.test_size())) {
-            found.seconds = nn::detail::seconds(world.transport().now());
-            throw enough();
+            outcome.seconds = nn::detail::seconds(world.transport().now());
+            throw target_reached();
           }
-          ++found.steps[worker];
+          ++outcome.steps[worker];
           double const images = static_cast<double>(settings.batch) / workers;
           double const microseconds = 25 * images * (worker + 1 == workers ? factor : 1);
           world.transport().spend(tutti::picoseconds(static_cast<std::int64_t>(microseconds * 1e6)));
         };
-        (void)ps::train(world, roles, model, {.staleness = how.staleness}, {}, pace);
+        (void)ps::train(world, roles, model, {.staleness = setup.staleness}, {}, pace);
       },
       options);
-  return found;
+  return outcome;
 }
 
-void print(row& one) {
-  std::ranges::sort(one.runs, {}, &result::seconds);
-  auto const& middle = one.runs[one.runs.size() / 2];
-  std::printf("%7.1f  %9s  %7.3f s (%.3f to %.3f)   %zu, %zu, %zu\n", one.factor,
-              one.staleness == ps::consistency::no_bound ? "unbounded" : std::to_string(one.staleness).c_str(),
-              middle.seconds, one.runs.front().seconds, one.runs.back().seconds, middle.steps[0], middle.steps[1],
-              middle.steps[2]);
+void print(row& entry) {
+  std::ranges::sort(entry.runs, {}, &result::seconds);
+  auto const& median_run = entry.runs[entry.runs.size() / 2];
+  std::printf("%7.1f  %9s  %7.3f s (%.3f to %.3f)   %zu, %zu, %zu\n", entry.factor,
+              entry.staleness == ps::consistency::no_bound ? "unbounded" : std::to_string(entry.staleness).c_str(),
+              median_run.seconds, entry.runs.front().seconds, entry.runs.back().seconds, median_run.steps[0],
+              median_run.steps[1], median_run.steps[2]);
 }
 
 }  // namespace
@@ -119,11 +120,11 @@ int main(int argc, char** argv) {
     std::printf("slow by  staleness   to %.0f %%   steps of the workers\n", 100 * target);
     for (double const slow : {1.0, factor}) {
       for (ps::clock_value const staleness : {ps::clock_value{0}, ps::clock_value{3}, ps::consistency::no_bound}) {
-        row one{slow, staleness};
+        row entry{slow, staleness};
         for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
-          one.runs.push_back(measure(data, one, seed));
+          entry.runs.push_back(measure(data, entry, seed));
         }
-        print(one);
+        print(entry);
         std::fflush(stdout);
       }
     }

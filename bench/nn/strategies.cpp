@@ -67,53 +67,54 @@ std::string rates_in_words() {
     std::snprintf(text, sizeof text, "%g Gbit/s", 8000 / static_cast<double>(nic.per_byte.count()));
     return std::string(text);
   };
-  auto const both = cluster();
-  std::string const workers = words(both.worker);
-  return workers == words(both.server) ? workers : workers + ", servers at " + words(both.server);
+  auto const hosts = cluster();
+  std::string const workers = words(hosts.worker);
+  return workers == words(hosts.server) ? workers : workers + ", servers at " + words(hosts.server);
 }
 
 std::vector<std::string> names(char const* setting) {
-  std::vector<std::string> all;
+  std::vector<std::string> result;
   std::istringstream words(settings.text(setting, ""));
   for (std::string word; std::getline(words, word, ',');) {
-    all.push_back(word);
+    result.push_back(word);
   }
-  return all;
+  return result;
 }
 
 /// The selected models, with the selected batch and speed.
 std::vector<bench::workload> models() {
-  auto all = bench::workloads(number("side", 1));
-  auto const wanted = names("models");
-  for (std::string const& name : wanted) {
-    if (std::ranges::find(all, name, &bench::workload::name) == all.end()) {
-      std::string known;
-      for (bench::workload const& one : all) {
-        known += (known.empty() ? "" : ", ") + one.name;
+  auto workloads = bench::workloads(number("side", 1));
+  auto const selection = names("models");
+  for (std::string const& name : selection) {
+    if (std::ranges::find(workloads, name, &bench::workload::name) == workloads.end()) {
+      std::string known_names;
+      for (bench::workload const& workload : workloads) {
+        known_names += (known_names.empty() ? "" : ", ") + workload.name;
       }
-      throw std::runtime_error("models=" + name + ": some of " + known + " are expected");
+      throw std::runtime_error("models=" + name + ": some of " + known_names + " are expected");
     }
   }
-  std::erase_if(all, [&](bench::workload const& one) {
-    return !wanted.empty() && std::ranges::find(wanted, one.name) == wanted.end();
+  std::erase_if(workloads, [&](bench::workload const& workload) {
+    return !selection.empty() && std::ranges::find(selection, workload.name) == selection.end();
   });
-  for (bench::workload& one : all) {
+  for (bench::workload& workload : workloads) {
     if (auto const batch = settings.text("batch", ""); !batch.empty()) {
-      one.batch = static_cast<double>(bench::whole("batch", batch, 1));
+      workload.batch = static_cast<double>(bench::whole("batch", batch, 1));
     }
     if (auto const images = settings.text("images", ""); !images.empty()) {
-      one.images_per_second = bench::real("images", images);
-      if (!(one.images_per_second > 0)) {
+      workload.images_per_second = bench::real("images", images);
+      if (!(workload.images_per_second > 0)) {
         throw std::runtime_error("images=" + images + ": more than 0 images a second are expected");
       }
     }
   }
-  return all;
+  return workloads;
 }
 
 /// Seconds of an operation on this many floats among workers and servers.
 template <class Topology, class Op>
-double takes(Topology topology, Op op, tutti::rank_type servers, tutti::rank_type workers, std::size_t numbers) {
+double simulated_seconds(Topology topology, Op op, tutti::rank_type servers, tutti::rank_type workers,
+                         std::size_t numbers) {
   auto const hosts = cluster();
   auto const report =
       tutti::simulate_schedule(hosts.network(servers, workers), topology, op, servers + workers,
@@ -122,67 +123,68 @@ double takes(Topology topology, Op op, tutti::rank_type servers, tutti::rank_typ
 }
 
 /// Seconds of the exchange of a step, after its computing.
-double exchange(std::string_view how, tutti::rank_type workers, std::size_t numbers) {
+double exchange(std::string_view method, tutti::rank_type workers, std::size_t numbers) {
   using tutti::op::allreduce;
   if (number("servers", 1) != 1) {
     throw std::runtime_error("servers=" + settings.text("servers", "") +
                              " with hide=nothing: give 1, or hide=ready, after or forward");
   }
-  return how == "server"      ? takes(tutti::star{}, allreduce{}, 1, workers, numbers)
-         : how == "multicast" ? takes(tutti::star{}, tutti::op::reduce{0}, 1, workers, numbers) +
-                                    takes(tutti::in_network{}, tutti::op::broadcast{0}, 1, workers, numbers)
-         : how == "in_network" ? takes(tutti::in_network{}, allreduce{}, 0, workers, numbers)
-         : how == "ring"       ? takes(tutti::ring{}, allreduce{}, 0, workers, numbers)
-                               : takes(tutti::butterfly{}, allreduce{}, 0, workers, numbers);
+  return method == "server" ? simulated_seconds(tutti::star{}, allreduce{}, 1, workers, numbers)
+         : method == "multicast"
+             ? simulated_seconds(tutti::star{}, tutti::op::reduce{0}, 1, workers, numbers) +
+                   simulated_seconds(tutti::in_network{}, tutti::op::broadcast{0}, 1, workers, numbers)
+         : method == "in_network" ? simulated_seconds(tutti::in_network{}, allreduce{}, 0, workers, numbers)
+         : method == "ring"       ? simulated_seconds(tutti::ring{}, allreduce{}, 0, workers, numbers)
+                                  : simulated_seconds(tutti::butterfly{}, allreduce{}, 0, workers, numbers);
 }
 
-bench::step layer_by_layer(std::string_view how, tutti::rank_type workers, bench::workload const& work) {
-  using enum bench::layered::handing;
+bench::step layer_by_layer(std::string_view method, tutti::rank_type workers, bench::workload const& work) {
+  using enum bench::layered_training::distribution_policy;
   auto const hide = settings.one_of("hide", {"nothing", "ready", "after", "forward"});
-  bench::layered const what{cluster(), work.layers, work.batch / work.images_per_second,
-                            number("piece") / sizeof(float),
-                            hide == "ready"   ? ready
-                            : hide == "after" ? after
-                                              : forward};
+  bench::layered_training const training{cluster(), work.layers, work.batch / work.images_per_second,
+                                         number("piece") / sizeof(float),
+                                         hide == "ready"   ? when_ready
+                                         : hide == "after" ? when_complete
+                                                           : in_forward_order};
   auto const servers = static_cast<tutti::rank_type>(number("servers", 1));
-  if (how == "server" || how == "multicast") {
-    return how == "server" ? bench::by_servers<tutti::star>(what, servers, workers)
-                           : bench::by_servers<tutti::in_network>(what, servers, workers);
+  if (method == "server" || method == "multicast") {
+    return method == "server" ? bench::simulate_servers<tutti::star>(training, servers, workers)
+                              : bench::simulate_servers<tutti::in_network>(training, servers, workers);
   }
   if (hide != "ready") {
-    throw std::runtime_error("hide=" + std::string(hide) + ": how=" + std::string(how) +
+    throw std::runtime_error("hide=" + std::string(hide) + ": how=" + std::string(method) +
                              " has no server that hands out; give hide=ready");
   }
-  return how == "in_network" ? bench::by_workers<tutti::in_network>(what, workers)
-         : how == "ring"     ? bench::by_workers<tutti::ring>(what, workers)
-                             : bench::by_workers<tutti::butterfly>(what, workers);
+  return method == "in_network" ? bench::simulate_workers<tutti::in_network>(training, workers)
+         : method == "ring"     ? bench::simulate_workers<tutti::ring>(training, workers)
+                                : bench::simulate_workers<tutti::butterfly>(training, workers);
 }
 
-bench::step step(std::string_view how, tutti::rank_type workers, bench::workload const& work) {
-  double const computing = work.batch / work.images_per_second;
+bench::step step(std::string_view method, tutti::rank_type workers, bench::workload const& work) {
+  double const compute_time = work.batch / work.images_per_second;
   if (workers == 1) {
-    return {.seconds = computing};
+    return {.seconds = compute_time};
   }
   if (settings.text("hide", "") != "nothing") {
-    return layer_by_layer(how, workers, work);
+    return layer_by_layer(method, workers, work);
   }
-  return {.seconds = computing + exchange(how, workers, work.parameters())};
+  return {.seconds = compute_time + exchange(method, workers, work.parameters())};
 }
 
 /// Prints a line of the table, or lines of csv. @returns images per second over workers
-std::vector<tutti::nn::detail::plot_point> row(std::string const& how, bench::workload const& work, bool csv) {
+std::vector<tutti::nn::detail::plot_point> print_row(std::string const& method, bench::workload const& work, bool csv) {
   std::vector<tutti::nn::detail::plot_point> points;
   if (!csv) {
-    std::printf("%-12s %-10s", work.name.c_str(), how.c_str());
+    std::printf("%-12s %-10s", work.name.c_str(), method.c_str());
   }
-  for (std::size_t const one : bench::wholes("workers", settings.text("workers", ""), 1)) {
-    auto const s = step(how, static_cast<tutti::rank_type>(one), work);
-    auto const workers = static_cast<double>(one);
+  for (std::size_t const worker_count : bench::wholes("workers", settings.text("workers", ""), 1)) {
+    auto const s = step(method, static_cast<tutti::rank_type>(worker_count), work);
+    auto const workers = static_cast<double>(worker_count);
     points.push_back({workers, workers * work.batch / s.seconds});
     if (csv) {
-      std::printf("%s,%s,%zu,%zu,%.0f,%.9f,%.9f,%.6g,%.9f,%.9f,%.0f,%.0f,%.0f\n", work.name.c_str(), how.c_str(), one,
-                  work.parameters(), work.batch, work.batch / work.images_per_second, s.seconds, points.back().y,
-                  s.aggregation, s.distribution, s.push_left, s.pull_left, s.pull_left_yet);
+      std::printf("%s,%s,%zu,%zu,%.0f,%.9f,%.9f,%.6g,%.9f,%.9f,%.0f,%.0f,%.0f\n", work.name.c_str(), method.c_str(),
+                  worker_count, work.parameters(), work.batch, work.batch / work.images_per_second, s.seconds,
+                  points.back().y, s.aggregation, s.distribution, s.push_left, s.pull_left, s.pull_left_yet);
     } else {
       std::printf(" %9.0f", points.back().y);
     }
@@ -197,22 +199,22 @@ tutti::nn::detail::plot_panel panel(std::size_t i, bench::workload const& work,
                                     std::vector<tutti::nn::detail::plot_point> server,
                                     std::vector<tutti::nn::detail::plot_point> ring) {
   namespace nn = tutti::nn;
-  double const most = ring.back().x;
+  double const maximum = ring.back().x;
   std::vector<double> ticks;
-  double high = 0;
+  double greatest = 0;
   for (auto const& curve : {server, ring}) {
-    for (auto const& one : curve) {
-      high = std::max(high, one.y);
+    for (auto const& point : curve) {
+      greatest = std::max(greatest, point.y);
     }
   }
-  for (auto const& one : ring) {
-    ticks.push_back(one.x);
+  for (auto const& point : ring) {
+    ticks.push_back(point.x);
   }
   auto const row = static_cast<double>(i / 2);
   nn::detail::plot_panel result(
       work.name, {70 + 430 * static_cast<double>(i % 2), 70 + 220 * row, 340, 160},
-      {.right = most, .low = 0, .high = 1.08 * high, .x_labels = "", .x_ticks = std::move(ticks)});
-  return result.add({"ideal", "#a0a0a0", {{0, 0}, {most, most * work.images_per_second}}, false, true})
+      {.right = maximum, .low = 0, .high = 1.08 * greatest, .x_labels = "", .x_ticks = std::move(ticks)});
+  return result.add({"ideal", "#a0a0a0", {{0, 0}, {maximum, maximum * work.images_per_second}}, false, true})
       .add({"server", "#c0392b", std::move(server), true})
       .add({"ring", "#2f6fb3", std::move(ring), true});
 }
@@ -229,12 +231,12 @@ void write(std::string const& path, std::vector<tutti::nn::detail::plot_panel> c
 
 void run() {
   bool const csv = settings.one_of("format", {"table", "csv"}) == "csv";
-  auto const hows = names("how");
-  for (std::string const& how : hows) {
-    (void)bench::settings("how=" + how).one_of("how", {"server", "multicast", "in_network", "ring", "butterfly"});
+  auto const methods = names("how");
+  for (std::string const& method : methods) {
+    (void)bench::settings("how=" + method).one_of("how", {"server", "multicast", "in_network", "ring", "butterfly"});
   }
   auto const path = settings.text("svg", "");
-  if (!path.empty() && (std::ranges::count(hows, "server") == 0 || std::ranges::count(hows, "ring") == 0)) {
+  if (!path.empty() && (std::ranges::count(methods, "server") == 0 || std::ranges::count(methods, "ring") == 0)) {
     throw std::runtime_error("svg=" + path + " shows a server and a ring: how= must name both");
   }
   if (csv) {
@@ -248,9 +250,9 @@ void run() {
   for (bench::workload const& work : models()) {
     std::vector<tutti::nn::detail::plot_point> server;
     std::vector<tutti::nn::detail::plot_point> ring;
-    for (std::string const& how : hows) {
-      auto points = row(how, work, csv);
-      (how == "server" ? server : how == "ring" ? ring : points).swap(points);
+    for (std::string const& method : methods) {
+      auto points = print_row(method, work, csv);
+      (method == "server" ? server : method == "ring" ? ring : points).swap(points);
     }
     if (!path.empty()) {
       panels.push_back(panel(panels.size(), work, std::move(server), std::move(ring)));

@@ -51,12 +51,12 @@ std::vector<double> rates() {
 }
 
 std::uint32_t hosts_of(tutti::rank_type ranks) {
-  auto const each = static_cast<std::uint32_t>(number("ranks_per_host", 1));
-  return (ranks + each - 1) / each;
+  auto const ranks_per_host = static_cast<std::uint32_t>(number("ranks_per_host", 1));
+  return (ranks + ranks_per_host - 1) / ranks_per_host;
 }
 
 tutti::simulated_network network(tutti::rank_type ranks) {
-  auto const each = static_cast<std::uint32_t>(number("hosts_each", 1));
+  auto const hosts_per_leaf = static_cast<std::uint32_t>(number("hosts_each", 1));
   std::uint32_t const hosts = hosts_of(ranks);
   auto const rate = rates();
   tutti::loggp const nic{std::chrono::nanoseconds(number("latency")), std::chrono::nanoseconds(number("overhead")),
@@ -64,10 +64,11 @@ tutti::simulated_network network(tutti::rank_type ranks) {
   tutti::simulated_network::uplink const trunk{nic.latency / 2,
                                                per_byte(bench::bits_per_second("trunk", settings.text("trunk", "")))};
   auto const kind = settings.one_of("network", {"flat", "two", "leaves"});
-  tutti::simulated_network net = kind == "two" ? tutti::two_switches((hosts + 1) / 2, nic, trunk)
-                                 : kind == "leaves"
-                                     ? tutti::leaves_and_spine((hosts + each - 1) / each, each, nic, trunk)
-                                     : tutti::one_switch(hosts, nic);
+  tutti::simulated_network net =
+      kind == "two" ? tutti::two_switches((hosts + 1) / 2, nic, trunk)
+      : kind == "leaves"
+          ? tutti::leaves_and_spine((hosts + hosts_per_leaf - 1) / hosts_per_leaf, hosts_per_leaf, nic, trunk)
+          : tutti::one_switch(hosts, nic);
   for (std::size_t h = 0; h != std::min(rate.size(), net.hosts.size()); ++h) {
     net.hosts[h].nic.per_byte = per_byte(rate[h]);
   }
@@ -76,10 +77,10 @@ tutti::simulated_network network(tutti::rank_type ranks) {
 }
 
 /// Places neighbours in rank on one host, or on neighbouring ones; or deals hosts to the switches in turns.
-tutti::placement place(tutti::simulated_network const& net, tutti::rank_type ranks) {
-  bool const dealt = settings.one_of("place", {"order", "dealt"}) == "dealt";
+tutti::placement place_ranks(tutti::simulated_network const& net, tutti::rank_type ranks) {
+  bool const is_dealt = settings.one_of("place", {"order", "dealt"}) == "dealt";
   std::uint32_t const hosts = hosts_of(ranks);
-  auto const order = dealt ? tutti::dealt(net, hosts) : tutti::in_order(net, hosts);
+  auto const order = is_dealt ? tutti::dealt(net, hosts) : tutti::in_order(net, hosts);
   tutti::placement hosts_of_ranks;
   for (tutti::rank_type r = 0; r != ranks; ++r) {
     hosts_of_ranks.push_back(order[r / static_cast<tutti::rank_type>(number("ranks_per_host", 1))]);
@@ -90,40 +91,41 @@ tutti::placement place(tutti::simulated_network const& net, tutti::rank_type ran
 /// A lower bound unless the network sums: every byte but a host's own part must leave and arrive by the slowest link,
 /// and every host must hear of every other.
 double limit_in_microseconds(std::uint32_t n, std::size_t bytes) {
-  auto const all = rates();
-  double const us_a_byte =
+  auto const link_rates = rates();
+  double const microseconds_per_byte =
       static_cast<double>(
-          per_byte(*std::min_element(all.begin(), all.begin() + std::min<std::ptrdiff_t>(std::ssize(all), n)))
+          per_byte(*std::min_element(link_rates.begin(),
+                                     link_rates.begin() + std::min<std::ptrdiff_t>(std::ssize(link_rates), n)))
               .count()) *
       1e-6;
   double rounds = 0;
-  for (std::size_t reached = 1; reached < n; reached *= 2) {
+  for (std::size_t informed_hosts = 1; informed_hosts < n; informed_hosts *= 2) {
     ++rounds;
   }
   double const start = rounds * static_cast<double>(number("latency") + 2 * number("overhead")) * 1e-3;
-  double const transfer = 2.0 * (n - 1) / n * static_cast<double>(bytes) * us_a_byte;
+  double const transfer = 2.0 * (n - 1) / n * static_cast<double>(bytes) * microseconds_per_byte;
   return start < transfer ? transfer : start;
 }
 
-/// True if rows of this topology are wanted.
-bool wanted(std::string_view name) {
-  std::string const how = settings.text("how", "");
-  for (std::size_t at = 0; at < how.size();) {
-    std::size_t const end = std::min(how.find(',', at), how.size());
-    if (bench::settings("how=" + how.substr(at, end - at))
+/// True if rows of this topology are selected.
+bool is_selected(std::string_view name) {
+  std::string const names = settings.text("how", "");
+  for (std::size_t begin = 0; begin < names.size();) {
+    std::size_t const end = std::min(names.find(',', begin), names.size());
+    if (bench::settings("how=" + names.substr(begin, end - begin))
             .one_of("how", {"ring", "butterfly", "doubling", "binary_tree", "double_tree", "chain", "star", "direct",
                             "in_network", "waited_ring"}) == name) {
       return true;
     }
-    at = end + 1;
+    begin = end + 1;
   }
-  return how.empty() && name != bench::waited_ring::name;
+  return names.empty() && name != bench::waited_ring::name;
 }
 
 template <class Topology>
-void row(Topology topology, tutti::rank_type n, std::size_t bytes) {
+void print_row(Topology topology, tutti::rank_type n, std::size_t bytes) {
   constexpr std::uint64_t most_steps = 100'000'000;
-  if (!wanted(Topology::name)) {
+  if (!is_selected(Topology::name)) {
     return;
   }
   bool const csv = settings.one_of("format", {"table", "csv"}) == "csv";
@@ -134,19 +136,19 @@ void row(Topology topology, tutti::rank_type n, std::size_t bytes) {
   }
   auto const net = network(n);
   tutti::simulation_options options;
-  options.place = place(net, n);
+  options.place = place_ranks(net, n);
   options.faults.loss = bench::real("loss", settings.text("loss", ""));
   auto const begin = std::chrono::steady_clock::now();
   auto const report = tutti::simulate_schedule(net, topology, tutti::op::allreduce{}, n,
                                                {bytes / 4, 4, static_cast<std::size_t>(number("segment"))}, options);
-  double const real = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  double const us = static_cast<double>(report.time().count()) * 1e-6;
+  double const wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  double const microseconds = static_cast<double>(report.time().count()) * 1e-6;
   double const limit = limit_in_microseconds(hosts_of(n), bytes);
   auto const busiest = report.busiest();
   double const busy = static_cast<double>(busiest.use.busy.count()) * 1e-6;
   if (csv) {
-    std::printf("%s,%u,%zu,%.6f,%.6f,\"%s\",%.6f,%llu,%llu", Topology::name.data(), n, bytes, us, limit,
-                busiest.name.c_str(), busy / us, static_cast<unsigned long long>(report.messages),
+    std::printf("%s,%u,%zu,%.6f,%.6f,\"%s\",%.6f,%llu,%llu", Topology::name.data(), n, bytes, microseconds, limit,
+                busiest.name.c_str(), busy / microseconds, static_cast<unsigned long long>(report.messages),
                 static_cast<unsigned long long>(report.bytes));
     for (auto const& nic : {report.nics.front(), report.nics.back()}) {
       for (tutti::simulated_usage const& use : {nic.outgoing, nic.incoming}) {
@@ -157,9 +159,9 @@ void row(Topology topology, tutti::rank_type n, std::size_t bytes) {
     std::printf("\n");
     return;
   }
-  std::printf("%-12s %6u %10zu %12.1f %8.2f  %-16s %4.0f%% %10llu %7.2f\n", Topology::name.data(), n, bytes, us,
-              us / limit, busiest.name.c_str(), 100 * busy / us, static_cast<unsigned long long>(report.messages),
-              real);
+  std::printf("%-12s %6u %10zu %12.1f %8.2f  %-16s %4.0f%% %10llu %7.2f\n", Topology::name.data(), n, bytes,
+              microseconds, microseconds / limit, busiest.name.c_str(), 100 * busy / microseconds,
+              static_cast<unsigned long long>(report.messages), wall_seconds);
 }
 
 }  // namespace
@@ -179,16 +181,16 @@ int main(int argc, char** argv) try {
   for (std::size_t const ranks : bench::wholes("ranks", settings.text("ranks", ""), 1)) {
     for (std::size_t const bytes : bench::wholes("bytes", settings.text("bytes", ""), 4)) {
       auto const n = static_cast<tutti::rank_type>(ranks);
-      row(tutti::ring{}, n, bytes);
-      row(tutti::butterfly{}, n, bytes);
-      row(tutti::doubling{}, n, bytes);
-      row(tutti::binary_tree{}, n, bytes);
-      row(tutti::double_tree{}, n, bytes);
-      row(tutti::chain{}, n, bytes);
-      row(tutti::star{}, n, bytes);
-      row(tutti::direct{}, n, bytes);
-      row(tutti::in_network{}, n, bytes);
-      row(bench::waited_ring{}, n, bytes);
+      print_row(tutti::ring{}, n, bytes);
+      print_row(tutti::butterfly{}, n, bytes);
+      print_row(tutti::doubling{}, n, bytes);
+      print_row(tutti::binary_tree{}, n, bytes);
+      print_row(tutti::double_tree{}, n, bytes);
+      print_row(tutti::chain{}, n, bytes);
+      print_row(tutti::star{}, n, bytes);
+      print_row(tutti::direct{}, n, bytes);
+      print_row(tutti::in_network{}, n, bytes);
+      print_row(bench::waited_ring{}, n, bytes);
     }
   }
 } catch (std::exception const& e) {

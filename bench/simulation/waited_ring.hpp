@@ -18,12 +18,12 @@ struct waited_ring {
   static constexpr bool sends_raw_contributions = false;
 
   [[nodiscard]] constexpr std::uint32_t blocks(tutti::op::allreduce, tutti::rank_type n) const { return n; }
-  [[nodiscard]] constexpr std::uint32_t steps(tutti::op::allreduce all, tutti::rank_type n, tutti::rank_type me) const {
-    return n == 1 ? 1 : 2 * tutti::ring{}.steps(all, n, me);
+  [[nodiscard]] constexpr std::uint32_t steps(tutti::op::allreduce operation, tutti::rank_type n, tutti::rank_type me) const {
+    return n == 1 ? 1 : 2 * tutti::ring{}.steps(operation, n, me);
   }
-  [[nodiscard]] constexpr tutti::step at(tutti::op::allreduce all, tutti::rank_type n, tutti::rank_type me,
+  [[nodiscard]] constexpr tutti::step at(tutti::op::allreduce operation, tutti::rank_type n, tutti::rank_type me,
                                          std::uint32_t i) const {
-    tutti::step s = tutti::ring{}.at(all, n, me, n == 1 ? 0 : i / 2);
+    tutti::step s = tutti::ring{}.at(operation, n, me, n == 1 ? 0 : i / 2);
     if (n != 1 && i % 2 == me % 2) {
       s.receive = {};
     } else if (n != 1) {

@@ -35,8 +35,8 @@ namespace {
 
 std::vector<std::size_t> sizes(std::string text) {
   std::ranges::replace(text, 'x', ' ');
-  std::istringstream in(text);
-  return {std::istream_iterator<std::size_t>(in), {}};
+  std::istringstream stream(text);
+  return {std::istream_iterator<std::size_t>(stream), {}};
 }
 
 /// Reads channels, rows, columns of images; then their bytes, each image's after its label.
@@ -48,20 +48,21 @@ nn::dataset read_images(std::string const& path, nn::image_shape const& shape) {
   if (bytes.empty() || bytes.size() % record != 0) {
     throw std::runtime_error("data=" + path + ": no images of " + std::to_string(shape.size()) + " bytes and a label");
   }
-  for (std::size_t at = 0; at != bytes.size(); at += record) {
-    auto const one = bytes.begin() + static_cast<std::ptrdiff_t>(at);
-    result.labels.push_back(static_cast<std::uint8_t>(*one));
-    std::transform(one + 1, one + static_cast<std::ptrdiff_t>(record), std::back_inserter(result.pixels),
+  for (std::size_t offset = 0; offset != bytes.size(); offset += record) {
+    auto const first = bytes.begin() + static_cast<std::ptrdiff_t>(offset);
+    result.labels.push_back(static_cast<std::uint8_t>(*first));
+    std::transform(first + 1, first + static_cast<std::ptrdiff_t>(record), std::back_inserter(result.pixels),
                    [](char c) { return static_cast<std::uint8_t>(c); });
   }
   return result;
 }
 
-nn::layer_list<float> network(std::string_view model, std::vector<std::size_t> const& hidden,
+nn::layer_list<float> network(std::string_view model, std::vector<std::size_t> const& hidden_sizes,
                               nn::dataset const& images) {
-  return model == "lenet5"   ? nn::lenet5<float>(images.shape, images.classes)
-         : model == "resnet" ? nn::small_resnet<float>(20, images.shape, images.classes)
-                             : nn::mlp<float>(images.features(), hidden, images.classes, nn::hidden_activation::relu);
+  return model == "lenet5" ? nn::lenet5<float>(images.shape, images.classes)
+         : model == "resnet"
+             ? nn::small_resnet<float>(20, images.shape, images.classes)
+             : nn::mlp<float>(images.features(), hidden_sizes, images.classes, nn::hidden_activation::relu);
 }
 
 /// A rank's answer to a command: times of its beginning and end, steps, and the last loss.
@@ -76,15 +77,15 @@ struct answer {
 /// step.
 class stopwatch {
  public:
-  void step(nn::step_result const& done, nn::replica const&) {
-    if (done.epoch != 0) {
+  void step(nn::step_result const& outcome, nn::replica const&) {
+    if (outcome.epoch != 0) {
       last_.end = bench::now();
       last_.steps += 1;
-      last_.loss = done.loss;
+      last_.loss = outcome.loss;
     }
   }
-  void epoch(nn::epoch_result const& done) {
-    if (done.epoch == 0) {
+  void epoch(nn::epoch_result const& outcome) {
+    if (outcome.epoch == 0) {
       last_ = {.begin = bench::now()};
     }
   }
@@ -125,7 +126,7 @@ std::string to_json(answer const& a) {
 
 template <class Communicator>
 int serve(Communicator& world, bench::settings const& s, nn::dataset const& images) {
-  auto const hidden = sizes(s.text("hidden", ""));
+  auto const hidden_sizes = sizes(s.text("hidden", ""));
   nn::settings settings;
   settings.epochs = s.number("epochs", 2);
   settings.batch = s.number("batch", 128);
@@ -135,22 +136,22 @@ int serve(Communicator& world, bench::settings const& s, nn::dataset const& imag
   test.pixels.assign(images.pixels.begin(), images.pixels.begin() + static_cast<std::ptrdiff_t>(images.features()));
   test.labels.assign(1, images.labels.front());
   auto const model = s.one_of("model", {"mlp", "lenet5", "resnet"});
-  nn::replica replica(nn::model<float>(network(model, hidden, images), nn::replica::extra_scalars), images, test,
+  nn::replica replica(nn::model<float>(network(model, hidden_sizes, images), nn::replica::extra_scalars), images, test,
                       settings, world.rank(), world.size());
   nn::synchronous ranks(world, tutti::doubling{});
 
   bench::command_line commands(s.text("control", ""));
-  commands.tell("{\"rank\": " + std::to_string(world.rank()) + ", \"pid\": " + std::to_string(::getpid()) + "}\n");
+  commands.send("{\"rank\": " + std::to_string(world.rank()) + ", \"pid\": " + std::to_string(::getpid()) + "}\n");
   for (std::string line; commands.next(line);) {
-    bench::settings const now(line);
-    nn::set_threads(static_cast<int>(now.number("threads", 1)));
-    if (now.has("shapes")) {
-      commands.tell(to_json(multiply(sizes(now.text("shapes", "")), now.number("times", 1))));
+    bench::settings const command(line);
+    nn::set_threads(static_cast<int>(command.number("threads", 1)));
+    if (command.has("shapes")) {
+      commands.send(to_json(multiply(sizes(command.text("shapes", "")), command.number("times", 1))));
     } else {
       stopwatch watch;
-      replica.place({});  // restarts at the first epoch
+      replica.position({});  // restarts at the first epoch
       nn::train(replica, ranks, watch);
-      commands.tell(to_json(watch.result()));
+      commands.send(to_json(watch.result()));
     }
   }
   return 0;
@@ -169,8 +170,9 @@ int main(int argc, char** argv) try {
   auto const shape = sizes(s.text("image", "1x28x28"));
   auto const images = read_images(s.text("data", ""), {shape.at(0), shape.at(1), shape.at(2)});
   auto const ranks = static_cast<tutti::rank_type>(s.number("ranks", 1));
-  for (auto const& one : tutti::spawn<tutti::loopback>(ranks, [&](auto& world) { return serve(world, s, images); })) {
-    (void)one.value();
+  for (auto const& outcome :
+       tutti::spawn<tutti::loopback>(ranks, [&](auto& world) { return serve(world, s, images); })) {
+    (void)outcome.value();
   }
   return EXIT_SUCCESS;
 } catch (std::exception const& e) {

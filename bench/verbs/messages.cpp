@@ -20,26 +20,26 @@ namespace {
 
 using tutti::verbs;
 
-constexpr tutti::flow on{0, 0};
+constexpr tutti::flow data_flow{0, 0};
 
 double seconds_since(tutti::time_point begin) {
   return std::chrono::duration<double>(tutti::steady_now() - begin).count();
 }
 
-/// Sleeps until `done` returns true.
+/// Sleeps until `condition` returns true.
 template <class F>
-void until(verbs& t, F done) {
-  while (!done()) {
+void wait_until(verbs& t, F condition) {
+  while (!condition()) {
     if (t.fault()) {
       throw std::runtime_error("a rank is gone");
     }
     ::pollfd descriptor{t.arm(), POLLIN, 0};
-    bool const now = done();
-    if (!now) {
+    bool const is_done = condition();
+    if (!is_done) {
       ::poll(&descriptor, 1, -1);
     }
     t.disarm();
-    if (now) {
+    if (is_done) {
       return;
     }
   }
@@ -49,20 +49,22 @@ void until(verbs& t, F done) {
 /// @returns the ticket of its release
 tutti::ticket send(verbs& t, std::span<std::byte const> bytes) {
   tutti::send_result s;
-  until(t, [&] { return (s = t.send(1 - t.rank(), on, bytes, 1)).accepted; });
+  wait_until(t, [&] { return (s = t.send(1 - t.rank(), data_flow, bytes, 1)).is_accepted; });
   return s.release_ticket;
 }
 /// Waits for the release of a message, if there was one.
 void wait_released(verbs& t, tutti::ticket k) {
-  until(t, [&] { return k == 0 || t.is_released(1 - t.rank(), on, k); });
+  wait_until(t, [&] { return k == 0 || t.is_released(1 - t.rank(), data_flow, k); });
 }
 /// Receives a message to its place.
-void receive(verbs& t, std::span<std::byte> to) {
-  while (!to.empty()) {
+void receive(verbs& t, std::span<std::byte> buffer) {
+  while (!buffer.empty()) {
     tutti::chunk c;
-    until(t, [&] { return static_cast<bool>(c = t.view(1 - t.rank(), on, {to.size(), 1, to.data()})); });
-    t.release(1 - t.rank(), on);
-    to = to.subspan(c.bytes);
+    wait_until(t, [&] {
+      return static_cast<bool>(c = t.view(1 - t.rank(), data_flow, {buffer.size(), 1, buffer.data()}));
+    });
+    t.release(1 - t.rank(), data_flow);
+    buffer = buffer.subspan(c.bytes);
   }
 }
 
@@ -70,19 +72,19 @@ void receive(verbs& t, std::span<std::byte> to) {
 double latency(verbs& t) {
   constexpr int warm_up = 50;
   constexpr int rounds = 4000;
-  std::byte there[4] = {};
-  std::byte here[4] = {};
+  std::byte outgoing[4] = {};
+  std::byte incoming[4] = {};
   tutti::time_point begin;
   for (int i = -warm_up; i < rounds; ++i) {
     if (i == 0) {
       begin = tutti::steady_now();
     }
     if (t.rank() == 0) {
-      send(t, there);
+      send(t, outgoing);
     }
-    receive(t, here);
+    receive(t, incoming);
     if (t.rank() == 1) {
-      send(t, there);
+      send(t, outgoing);
     }
   }
   return seconds_since(begin) * 1e6 / (2 * rounds);
@@ -92,23 +94,23 @@ double latency(verbs& t) {
 /// Copied: from ordinary memory to ordinary memory, through the transport's memory at both ends.
 double bandwidth(verbs& t, std::string_view kind) {
   constexpr std::size_t bytes = std::size_t{1} << 20;
-  constexpr std::size_t under_way = 4;
+  constexpr std::size_t in_flight = 4;
   constexpr std::size_t warm_up = 4;
   constexpr std::size_t count = 256;
-  std::vector<std::byte> ordinary(under_way * bytes, std::byte{1});
+  std::vector<std::byte> ordinary(in_flight * bytes, std::byte{1});
   auto const source = t.memory();
-  auto* const provided = static_cast<std::byte*>(source->take(under_way * bytes));
-  std::fill_n(provided, under_way * bytes, std::byte{1});
-  std::byte* const memory = kind == "plain" ? ordinary.data() : provided;
+  auto* const transport_memory = static_cast<std::byte*>(source->take(in_flight * bytes));
+  std::fill_n(transport_memory, in_flight * bytes, std::byte{1});
+  std::byte* const memory = kind == "plain" ? ordinary.data() : transport_memory;
   bool const copies = kind == "copied";
-  std::byte one[1] = {};
-  tutti::ticket until_released[under_way] = {};
+  std::byte signal[1] = {};
+  tutti::ticket release_tickets[in_flight] = {};
   tutti::time_point begin;
   for (std::size_t i = 0; i < warm_up + count; ++i) {
     if (i == warm_up) {
       begin = tutti::steady_now();
     }
-    std::size_t const offset = i % under_way * bytes;
+    std::size_t const offset = i % in_flight * bytes;
     std::span const place(memory + offset, bytes);
     if (t.rank() == 1) {
       receive(t, place);
@@ -116,35 +118,35 @@ double bandwidth(verbs& t, std::string_view kind) {
         std::memcpy(ordinary.data() + offset, place.data(), bytes);
       }
     } else {
-      wait_released(t, until_released[i % under_way]);
+      wait_released(t, release_tickets[i % in_flight]);
       if (copies) {
         std::memcpy(place.data(), ordinary.data() + offset, bytes);
       }
-      until_released[i % under_way] = send(t, place);
+      release_tickets[i % in_flight] = send(t, place);
     }
   }
   if (t.rank() == 1) {
-    send(t, one);
+    send(t, signal);
   } else {
-    receive(t, one);
+    receive(t, signal);
   }
-  double const taken = seconds_since(begin);
-  source->give(provided, under_way * bytes);
-  return count * (bytes >> 20) / taken;
+  double const duration = seconds_since(begin);
+  source->give(transport_memory, in_flight * bytes);
+  return count * (bytes >> 20) / duration;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::string_view const what = argc == 2 ? argv[1] : "";
-  if (what != "latency" && what != "plain" && what != "copied" && what != "provided") {
+  std::string_view const measurement = argc == 2 ? argv[1] : "";
+  if (measurement != "latency" && measurement != "plain" && measurement != "copied" && measurement != "provided") {
     std::fputs("usage: softroce_messages latency|plain|copied|provided\n", stderr);
     return 2;
   }
   auto const ranks = tutti::detail::run_processes(2, [&](tutti::detail::process_rendezvous& meet) {
     verbs t(meet);
-    t.begin(on, {});
-    return what == "latency" ? latency(t) : bandwidth(t, what);
+    t.begin(data_flow, {});
+    return measurement == "latency" ? latency(t) : bandwidth(t, measurement);
   });
   for (auto const& r : ranks) {
     if (!r) {

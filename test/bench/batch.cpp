@@ -33,7 +33,7 @@ struct lonely {
   void barrier() noexcept { ++barriers; }
   [[nodiscard]] std::int64_t messages() const noexcept { return performed; }
   template <class Use>
-  void with(bench::work const&, vectors const& v, Use const& use) {
+  void prepare(bench::work const&, vectors const& v, Use const& use) {
     use([&] {
       ++performed;
       perform(v);
@@ -69,7 +69,7 @@ std::vector<bench::work> all_works() {
     for (auto const in : {inputs::rewritten, inputs::constant}) {
       for (auto const at : {pace::back_to_back, pace::barrier}) {
         for (std::size_t const bytes : {std::size_t{4}, std::size_t{8196}, std::size_t{40004}}) {
-          all.push_back({.op = op, .bytes = bytes, .iterations = 20, .in = in, .at = at});
+          all.push_back({.op = op, .bytes = bytes, .iterations = 20, .input = in, .timing = at});
         }
       }
     }
@@ -88,8 +88,8 @@ BOOST_AUTO_TEST_CASE(a_contender_that_does_the_work_gets_a_record) {
     BOOST_TEST(r.messages == 20);  // of the timed operations only
     BOOST_TEST(c.performed == 1 + 20 / 8 + 20);
     BOOST_TEST((r.writing.begin <= r.writing.end && r.writing.end <= r.loop.begin && r.loop.begin <= r.loop.end));
-    BOOST_TEST((r.alone > 0) == (w.at == pace::barrier));
-    BOOST_TEST((c.barriers >= 20) == (w.at == pace::barrier));
+    BOOST_TEST((r.operation_time > 0) == (w.timing == pace::barrier));
+    BOOST_TEST((c.barriers >= 20) == (w.timing == pace::barrier));
   }
 }
 
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(one_wrong_element_is_found) {
 }
 
 BOOST_AUTO_TEST_CASE(a_contender_that_only_copies_the_first_time_is_found) {
-  bench::work const w{.bytes = 4096, .iterations = 20, .in = inputs::constant};
+  bench::work const w{.bytes = 4096, .iterations = 20, .input = inputs::constant};
   lonely idle{.perform = [](vectors const&) {}};
   BOOST_TEST(run(idle, w).error == "the first result is wrong");
   lonely tired{.perform = [&](vectors const& v) {

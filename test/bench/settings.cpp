@@ -71,7 +71,8 @@ BOOST_AUTO_TEST_CASE(lists_and_real_numbers_are_read_whole) {
 BOOST_AUTO_TEST_CASE(work_is_read_and_checked) {
   auto const w = bench::read_work(
       bench::settings("op=broadcast bytes=1024 iterations=5 inputs=constant pace=barrier algorithm=ring segment=512"));
-  BOOST_TEST((w.op == bench::operation::broadcast && w.in == bench::inputs::constant && w.at == bench::pace::barrier));
+  BOOST_TEST(
+      (w.op == bench::operation::broadcast && w.input == bench::inputs::constant && w.timing == bench::pace::barrier));
   BOOST_TEST(w.count() == 256);
   BOOST_TEST(w.iterations == 5);
   BOOST_TEST(w.algorithm == "ring");

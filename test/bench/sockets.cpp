@@ -27,7 +27,7 @@ BOOST_AUTO_TEST_CASE(every_two_ranks_have_a_connection_of_their_own) {
     for (unsigned b = 0; b < 3; ++b) {
       if (a != b) {
         char const said = static_cast<char>('a' + 3 * a + b);
-        BOOST_TEST(::send(net.between(a, b), &said, 1, 0) == 1);
+        BOOST_TEST(::send(net.socket(a, b), &said, 1, 0) == 1);
       }
     }
   }
@@ -35,7 +35,7 @@ BOOST_AUTO_TEST_CASE(every_two_ranks_have_a_connection_of_their_own) {
     for (unsigned b = 0; b < 3; ++b) {
       if (a != b) {
         char heard = 0;
-        BOOST_TEST(::recv(net.between(b, a), &heard, 1, MSG_WAITALL) == 1);
+        BOOST_TEST(::recv(net.socket(b, a), &heard, 1, MSG_WAITALL) == 1);
         BOOST_TEST(heard == static_cast<char>('a' + 3 * a + b));
       }
     }

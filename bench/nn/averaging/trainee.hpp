@@ -17,9 +17,9 @@ namespace bench {
 
 /// Settings of a rank's training.
 struct training {
-  std::vector<std::size_t> hidden;  ///< sizes of the hidden layers
+  std::vector<std::size_t> hidden_sizes;  ///< sizes of the hidden layers
   std::size_t epochs = 1;
-  std::size_t every = 1;  ///< images between two averagings
+  std::size_t interval = 1;  ///< images between two averagings
   double rate = 0.1;
   std::uint64_t seed = 1;
 };
@@ -28,32 +28,33 @@ struct training {
 template <class T>
 class trainee {
  public:
-  trainee(tutti::nn::dataset const& images, training const& how, std::size_t rank, std::size_t ranks)
+  trainee(tutti::nn::dataset const& images, training const& options, std::size_t rank, std::size_t ranks)
       : images_(images),
-        how_(how),
-        model_(tutti::nn::mlp<T>(images.features(), how.hidden, images.classes, tutti::nn::hidden_activation::sigmoid)),
+        options_(options),
+        model_(tutti::nn::mlp<T>(images.features(), options.hidden_sizes, images.classes,
+                                 tutti::nn::hidden_activation::sigmoid)),
         order_(images.size() / ranks),
-        random_(how.seed, 1000 + rank) {
-    model_.initialise(how.seed);
+        random_(options.seed, 1000 + rank) {
+    model_.initialise(options.seed);
     for (std::size_t i = 0; i != order_.size(); ++i) {
       order_[i] = i * ranks + rank;
     }
-    left_ = how.epochs * order_.size();
+    remaining_ = options.epochs * order_.size();
   }
 
   [[nodiscard]] std::span<T> weights() noexcept { return model_.parameters(); }
 
   /// Learns from the next few images. False if none were left.
   bool train() {
-    std::size_t const now = std::min(how_.every, left_);
-    for (std::size_t i = 0; i != now; ++i, --left_) {
-      std::size_t const place = left_ % order_.size();
+    std::size_t const count = std::min(options_.interval, remaining_);
+    for (std::size_t i = 0; i != count; ++i, --remaining_) {
+      std::size_t const place = remaining_ % order_.size();
       if (place == 0) {
         random_.shuffle(std::span(order_));
       }
-      follow(order_[place]);
+      learn(order_[place]);
     }
-    return now != 0;
+    return count != 0;
   }
 
   /// The share of these images that it classifies correctly.
@@ -67,14 +68,14 @@ class trainee {
   }
 
  private:
-  void follow(std::size_t image) {
+  void learn(std::size_t image) {
     auto const x = numbers_of(images_, image);
     auto const values = model_.forward(x, {.training = true});
     tutti::nn::softmax_cross_entropy::differentiate<T>(values, std::span(images_.labels).subspan(image, 1), T{1},
                                                        model_.derivatives());
     model_.backward(x);
     auto const gradients = model_.gradients();
-    auto const rate = static_cast<T>(how_.rate);
+    auto const rate = static_cast<T>(options_.rate);
     for (std::size_t i = 0; i != gradients.size(); ++i) {
       model_.parameters()[i] -= rate * gradients[i];
     }
@@ -87,11 +88,11 @@ class trainee {
   }
 
   tutti::nn::dataset const& images_;
-  training const& how_;
+  training const& options_;
   tutti::nn::model<T> model_;
   std::vector<std::size_t> order_;
   tutti::nn::random_sequence random_;
-  std::size_t left_ = 0;
+  std::size_t remaining_ = 0;
   std::vector<T> numbers_;
 };
 

@@ -23,10 +23,10 @@ enum class mistake : std::uint8_t {
 inline constexpr std::array all_mistakes{mistake::partial_chunks, mistake::hop_too_few, mistake::result_too_few,
                                          mistake::mean_per_hop,   mistake::stale_sums,  mistake::stale_results};
 
-[[nodiscard]] constexpr std::string_view name(mistake which) noexcept {
+[[nodiscard]] constexpr std::string_view name(mistake kind) noexcept {
   constexpr std::string_view names[] = {"partial_chunks", "hop_too_few", "result_too_few",
                                         "mean_per_hop",   "stale_sums",  "stale_results"};
-  return names[static_cast<std::size_t>(which)];
+  return names[static_cast<std::size_t>(kind)];
 }
 
 /// An allreduce around a ring with one mistake in it. It ends, and each message is expected when it is sent, but ranks
@@ -39,46 +39,46 @@ struct wrong_ring {
   static constexpr bool keeps_rank_order = false;
   static constexpr bool sends_raw_contributions = false;
 
-  mistake which;
+  mistake kind;
 
   [[nodiscard]] constexpr tutti::topology_settings settings(tutti::rank_type) const noexcept {
-    tutti::topology_settings s{.identity = static_cast<std::uint32_t>(which) + 1};
-    s.set_label(bench::name(which));
+    tutti::topology_settings s{.identity = static_cast<std::uint32_t>(kind) + 1};
+    s.set_label(bench::name(kind));
     return s;
   }
 
   [[nodiscard]] constexpr std::uint32_t blocks(tutti::op::allreduce, tutti::rank_type n) const { return n; }
   [[nodiscard]] constexpr std::uint32_t steps(tutti::op::allreduce, tutti::rank_type n, tutti::rank_type) const {
-    bool const shorter = which == mistake::hop_too_few || which == mistake::result_too_few;
-    return which == mistake::partial_chunks ? n - 1 : 2 * (n - 1) - (shorter ? 1 : 0);
+    bool const is_shorter = kind == mistake::hop_too_few || kind == mistake::result_too_few;
+    return kind == mistake::partial_chunks ? n - 1 : 2 * (n - 1) - (is_shorter ? 1 : 0);
   }
-  [[nodiscard]] constexpr tutti::step at(tutti::op::allreduce all, tutti::rank_type n, tutti::rank_type me,
+  [[nodiscard]] constexpr tutti::step at(tutti::op::allreduce operation, tutti::rank_type n, tutti::rank_type me,
                                          std::uint32_t i) const {
     using tutti::memory;
-    std::uint32_t const adding = which == mistake::hop_too_few ? n - 2 : n - 1;
-    if (i >= adding) {  // a rank has finished block `me`, or if early the next one
-      bool const ahead = which == mistake::stale_results;
-      bool const early = which == mistake::hop_too_few;
-      return hand_on(n, me, i - adding + (ahead ? 1 : 0) + (early ? n - 1 : 0));
+    std::uint32_t const adding_steps = kind == mistake::hop_too_few ? n - 2 : n - 1;
+    if (i >= adding_steps) {  // a rank has finished block `me`, or if early the next one
+      bool const is_ahead = kind == mistake::stale_results;
+      bool const is_early = kind == mistake::hop_too_few;
+      return forward_block(n, me, i - adding_steps + (is_ahead ? 1 : 0) + (is_early ? n - 1 : 0));
     }
-    tutti::step s = tutti::ring{}.at(all, n, me, i);
-    if (which == mistake::hop_too_few && i + 1 == adding) {
+    tutti::step s = tutti::ring{}.at(operation, n, me, i);
+    if (kind == mistake::hop_too_few && i + 1 == adding_steps) {
       s.receive.memory = memory::output;
-    } else if (which == mistake::mean_per_hop) {
+    } else if (kind == mistake::mean_per_hop) {
       s.send.memory = s.sender_memory = i == 0 ? memory::input : memory::output;
       s.receive.memory = memory::output;
-    } else if (which == mistake::stale_sums) {
+    } else if (kind == mistake::stale_sums) {
       s.send.memory = s.sender_memory = memory::input;
     }
     return s;
   }
 
  private:
-  /// Sends the block that is `back` blocks before this rank's, and receives the one before that.
-  [[nodiscard]] static constexpr tutti::step hand_on(tutti::rank_type n, tutti::rank_type me, std::uint32_t back) {
-    auto const before = [n, me](std::uint32_t k) { return (me + n - k % n) % n; };
-    return {.send = {(me + 1) % n, tutti::memory::output, {before(back), 1}},
-            .receive = {before(1), tutti::memory::output, {before(back + 1), 1}},
+  /// Sends the block that is `distance` blocks before this rank's, and receives the one before that.
+  [[nodiscard]] static constexpr tutti::step forward_block(tutti::rank_type n, tutti::rank_type me, std::uint32_t distance) {
+    auto const block_before = [n, me](std::uint32_t k) { return (me + n - k % n) % n; };
+    return {.send = {(me + 1) % n, tutti::memory::output, {block_before(distance), 1}},
+            .receive = {block_before(1), tutti::memory::output, {block_before(distance + 1), 1}},
             .sender_memory = tutti::memory::output};
   }
 };

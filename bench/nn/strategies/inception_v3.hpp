@@ -26,31 +26,31 @@ class inception {
 
   /// Adds convolutions in sequence, from the module's input to an output of the module.
   inception& branch(std::initializer_list<kernel> kernels) {
-    std::size_t from = channels_;
+    std::size_t inputs = channels_;
     for (kernel const& k : kernels) {
-      from = add(from, k);
+      inputs = add(inputs, k);
     }
-    made_ += from;
+    outputs_ += inputs;
     return *this;
   }
   /// Adds a branch whose last convolution has another one beside it.
-  inception& forked(std::initializer_list<kernel> kernels, kernel last, kernel beside) {
-    std::size_t from = channels_;
+  inception& forked_branch(std::initializer_list<kernel> kernels, kernel last, kernel neighbour) {
+    std::size_t inputs = channels_;
     for (kernel const& k : kernels) {
-      from = add(from, k);
+      inputs = add(inputs, k);
     }
-    made_ += add(from, last) + add(from, beside);
+    outputs_ += add(inputs, last) + add(inputs, neighbour);
     return *this;
   }
   /// Adds a branch that only pools the module's input.
-  inception& pooled() {
-    made_ += channels_;
+  inception& pooled_branch() {
+    outputs_ += channels_;
     return *this;
   }
   /// Ends the module. Its outputs, on maps of this side, are the input of the next.
   inception& join(std::size_t side) {
-    channels_ = made_;
-    made_ = 0;
+    channels_ = outputs_;
+    outputs_ = 0;
     side_ = side;
     return *this;
   }
@@ -62,16 +62,16 @@ class inception {
   [[nodiscard]] std::vector<layer> const& layers() const noexcept { return layers_; }
 
  private:
-  std::size_t add(std::size_t from, kernel const& k) {
+  std::size_t add(std::size_t inputs, kernel const& k) {
     std::size_t const side = k.side == 0 ? side_ : k.side;
-    std::size_t const weights = from * k.rows * k.columns * k.channels;
+    std::size_t const weights = inputs * k.rows * k.columns * k.channels;
     layers_.push_back({weights + 2 * k.channels, static_cast<double>(weights * side * side)});
     return k.channels;
   }
 
   std::size_t channels_;
   std::size_t side_;
-  std::size_t made_ = 0;
+  std::size_t outputs_ = 0;
   std::vector<layer> layers_;
 };
 
@@ -87,15 +87,15 @@ class inception {
   for (std::size_t const pool : {32U, 64U, 64U}) {
     net.branch({{64}}).branch({{48}, {64, 5, 5}}).branch({{64}, {96, 3, 3}, {96, 3, 3}}).branch({{pool}}).join(35);
   }
-  net.branch({{384, 3, 3, 17}}).branch({{64}, {96, 3, 3}, {96, 3, 3, 17}}).pooled().join(17);
+  net.branch({{384, 3, 3, 17}}).branch({{64}, {96, 3, 3}, {96, 3, 3, 17}}).pooled_branch().join(17);
   for (std::size_t const c : {128U, 160U, 160U, 192U}) {
     net.branch({{192}}).branch({{c}, {c, 1, 7}, {192, 7, 1}});
     net.branch({{c}, {c, 7, 1}, {c, 1, 7}, {c, 7, 1}, {192, 1, 7}}).branch({{192}}).join(17);
   }
-  net.branch({{192}, {320, 3, 3, 8}}).branch({{192}, {192, 1, 7}, {192, 7, 1}, {192, 3, 3, 8}}).pooled().join(8);
+  net.branch({{192}, {320, 3, 3, 8}}).branch({{192}, {192, 1, 7}, {192, 7, 1}, {192, 3, 3, 8}}).pooled_branch().join(8);
   for (int i = 0; i != 2; ++i) {
-    net.branch({{320}}).forked({{384}}, {384, 1, 3}, {384, 3, 1});
-    net.forked({{448}, {384, 3, 3}}, {384, 1, 3}, {384, 3, 1}).branch({{192}}).join(8);
+    net.branch({{320}}).forked_branch({{384}}, {384, 1, 3}, {384, 3, 1});
+    net.forked_branch({{448}, {384, 3, 3}}, {384, 1, 3}, {384, 3, 1}).branch({{192}}).join(8);
   }
   return net.dense(1000).layers();
 }

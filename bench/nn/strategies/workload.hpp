@@ -23,18 +23,18 @@ struct workload {
   double images_per_second;
 
   [[nodiscard]] std::size_t parameters() const {
-    std::size_t all = 0;
-    for (layer const& one : layers) {
-      all += one.numbers;
+    std::size_t total = 0;
+    for (layer const& l : layers) {
+      total += l.numbers;
     }
-    return all;
+    return total;
   }
   [[nodiscard]] double multiply_adds() const {
-    double all = 0;
-    for (layer const& one : layers) {
-      all += one.products;
+    double total = 0;
+    for (layer const& l : layers) {
+      total += l.products;
     }
-    return all;
+    return total;
   }
 };
 
@@ -43,11 +43,11 @@ namespace detail {
 [[nodiscard]] inline std::vector<layer> layers_of(tutti::nn::layer_list<float> const& model) {
   auto const numbers = tutti::nn::gradient_sizes<float>(model);
   auto const products = tutti::nn::layer_multiply_adds<float>(model);
-  std::vector<layer> all;
+  std::vector<layer> layers;
   for (std::size_t i = 0; i != numbers.size(); ++i) {
-    all.push_back({numbers[i], products[i]});
+    layers.push_back({numbers[i], products[i]});
   }
-  return all;
+  return layers;
 }
 
 }  // namespace detail
@@ -59,28 +59,28 @@ namespace detail {
 /// is left out.
 [[nodiscard]] inline std::vector<workload> workloads(std::size_t side = 224) {
   namespace nn = tutti::nn;
-  auto const all_of = [](std::size_t of) {
-    nn::image_shape const image{3, of, of};
-    std::size_t const classes = of > nn::small_image ? 1000 : 10;
-    auto const made = [](char const* name, nn::layer_list<float> const& model, double batch, double speed) {
+  auto const make_workloads = [](std::size_t image_side) {
+    nn::image_shape const image{3, image_side, image_side};
+    std::size_t const classes = image_side > nn::small_image ? 1000 : 10;
+    auto const make = [](char const* name, nn::layer_list<float> const& model, double batch, double speed) {
       return workload{name, detail::layers_of(model), batch, speed};
     };
-    return std::vector<workload>{made("AlexNet", nn::alexnet<float>(image, classes), 512, 2987),
-                                 made("VGG-16", nn::vgg<float>(16, image, classes), 64, 154),
-                                 made("VGG-19", nn::vgg<float>(19, image, classes), 64, 154 * 15.5 / 19.6),
-                                 made("ResNet-50", nn::resnet<float>(50, image, classes), 64, 219),
-                                 made("ResNet-152", nn::resnet<float>(152, image, classes), 64, 91.8),
-                                 made("ResNet-200", nn::resnet<float>(200, image, classes), 64, 91.8)};
+    return std::vector<workload>{make("AlexNet", nn::alexnet<float>(image, classes), 512, 2987),
+                                 make("VGG-16", nn::vgg<float>(16, image, classes), 64, 154),
+                                 make("VGG-19", nn::vgg<float>(19, image, classes), 64, 154 * 15.5 / 19.6),
+                                 make("ResNet-50", nn::resnet<float>(50, image, classes), 64, 219),
+                                 make("ResNet-152", nn::resnet<float>(152, image, classes), 64, 91.8),
+                                 make("ResNet-200", nn::resnet<float>(200, image, classes), 64, 91.8)};
   };
-  std::vector<workload> all = all_of(224);
-  all[5].images_per_second *= all[4].multiply_adds() / all[5].multiply_adds();
+  std::vector<workload> result = make_workloads(224);
+  result[5].images_per_second *= result[4].multiply_adds() / result[5].multiply_adds();
   if (side == 224) {
-    all.push_back({"Inception-v3", inception_v3(), 64, 142});
-    return all;
+    result.push_back({"Inception-v3", inception_v3(), 64, 142});
+    return result;
   }
-  std::vector<workload> other = all_of(side);
+  std::vector<workload> other = make_workloads(side);
   for (std::size_t i = 0; i != other.size(); ++i) {
-    other[i].images_per_second = all[i].images_per_second * all[i].multiply_adds() / other[i].multiply_adds();
+    other[i].images_per_second = result[i].images_per_second * result[i].multiply_adds() / other[i].multiply_adds();
   }
   return other;
 }
