@@ -498,7 +498,7 @@ BOOST_AUTO_TEST_CASE(an_operator_that_has_failed_behind_another_world) {
       }
     }
     wait_for_staged(world, stream);
-    require(std::count(v.begin(), v.end(), 2) == 3000, "the sum of the world that goes on");
+    require(std::count(v.begin(), v.end(), 2) == 3000, "the sum of the world that continues");
   });
   models::host_stager::lateness = 0;
   BOOST_TEST(std::count(errors.begin(), errors.end(), "") == 2, errors[0]);

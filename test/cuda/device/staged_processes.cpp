@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(operations_go_on_in_the_parent, host, hosts) {
         }
         tutti::detail::device::wait_for_staged(world, stream);
         bool const right = std::count(v.begin(), v.end(), 2) == 10'000;
-        return child_has_ended && right ? "" : "the child or the operation came to harm";
+        return child_has_ended && right ? "" : "the child or the operation was harmed";
       },
       options);
   for (auto const& result : results) {

@@ -18,17 +18,17 @@ namespace {
 /// The memory of that kind that begins at `p`, if any.
 template <class Kind>
 [[nodiscard]] std::optional<region> memory_at(void const* p, Kind const& kind) {
-  auto const found = machine::get().memory.find(number_of(p), 1);
-  return found && found->first == number_of(p) && kind(*found) ? found : std::nullopt;
+  auto const memory = machine::get().memory.find(number_of(p), 1);
+  return memory && memory->first == number_of(p) && kind(*memory) ? memory : std::nullopt;
 }
 [[nodiscard]] bool is_own(region const& r) {
-  return r.device != region::of_host && r.mapped == nullptr;
+  return r.device != region::no_device && r.mapping == nullptr;
 }
 [[nodiscard]] bool is_pinned(region const& r) {
-  return r.device == region::of_host;
+  return r.device == region::no_device;
 }
 [[nodiscard]] bool is_imported(region const& r) {
-  return r.mapped != nullptr;
+  return r.mapping != nullptr;
 }
 
 /// The contents of an IPC handle for another process's memory.
@@ -42,12 +42,12 @@ static_assert(sizeof(exported_memory) <= sizeof(cudaIpcMemHandle_t));
 
 /// Waits for the device whose memory is freed. No thread copies anything during the wait, as on a GPU (seen on an
 /// H100).
-void wait_to_free(lock_type& lock, device_state const& d, std::string const& who) {
+void wait_to_free(lock_type& lock, device_state const& d, std::string const& caller) {
   machine& m = machine::get();
   ++m.freeing;
-  wait_for_all(lock, d, who);
+  wait_for_all(lock, d, caller);
   --m.freeing;
-  m.changed.notify_all();
+  m.change.notify_all();
 }
 
 }  // namespace
@@ -60,21 +60,21 @@ extern "C" {
 
 // Allocation and freeing of both kinds may wait for work on devices in CUDA, so they do here.
 
-cudaError_t cudaMalloc(void** made, std::size_t bytes) {
-  *made = nullptr;
+cudaError_t cudaMalloc(void** result, std::size_t bytes) {
+  *result = nullptr;
   return uncaptured_call([&](lock_type& lock) {
     machine& m = machine::get();
     wait_for_all(lock, m.device(current), "cudaMalloc");
     if (bytes == 0) {
       return cudaSuccess;
     }
-    std::byte* const here = m.device(current).memory.allocate(bytes);
-    if (here == nullptr) {
+    std::byte* const host_address = m.device(current).memory.allocate(bytes);
+    if (host_address == nullptr) {
       return cudaErrorMemoryAllocation;
     }
-    std::uint64_t const address = number_of(here) | memory_map::of_device;
-    m.memory.add({address, bytes, here, current});
-    *made = reinterpret_cast<void*>(address);
+    std::uint64_t const address = number_of(host_address) | memory_map::device_bit;
+    m.memory.add({address, bytes, host_address, current});
+    *result = reinterpret_cast<void*>(address);
     return cudaSuccess;
   });
 }
@@ -84,20 +84,20 @@ cudaError_t cudaFree(void* p) {
   }
   return uncaptured_call([&](lock_type& lock) {
     machine& m = machine::get();
-    auto const found = memory_at(p, is_own);
-    if (!found) {
+    auto const memory = memory_at(p, is_own);
+    if (!memory) {
       return cudaErrorInvalidValue;
     }
-    wait_to_free(lock, m.device(found->device), "cudaFree");
-    if (!m.memory.remove(found->first)) {
+    wait_to_free(lock, m.device(memory->device), "cudaFree");
+    if (!m.memory.remove(memory->first)) {
       return cudaErrorInvalidValue;
     }
-    m.device(found->device).memory.free(found->here);
+    m.device(memory->device).memory.free(memory->host_address);
     return cudaSuccess;
   });
 }
-cudaError_t cudaHostAlloc(void** made, std::size_t bytes, unsigned) {
-  *made = nullptr;
+cudaError_t cudaHostAlloc(void** result, std::size_t bytes, unsigned) {
+  *result = nullptr;
   return uncaptured_call([&](lock_type& lock) {
     machine& m = machine::get();
     wait_for_all(lock, m.device(current), "cudaHostAlloc");
@@ -105,17 +105,17 @@ cudaError_t cudaHostAlloc(void** made, std::size_t bytes, unsigned) {
       return cudaSuccess;
     }
     constexpr std::size_t page = 4096;
-    *made = std::aligned_alloc(page, (bytes + page - 1) / page * page);
-    if (*made == nullptr) {
+    *result = std::aligned_alloc(page, (bytes + page - 1) / page * page);
+    if (*result == nullptr) {
       return cudaErrorMemoryAllocation;
     }
-    std::memset(*made, 0xA5, bytes);
-    m.memory.add({number_of(*made), bytes, static_cast<std::byte*>(*made)});
+    std::memset(*result, 0xA5, bytes);
+    m.memory.add({number_of(*result), bytes, static_cast<std::byte*>(*result)});
     return cudaSuccess;
   });
 }
-cudaError_t cudaMallocHost(void** made, std::size_t bytes) {
-  return cudaHostAlloc(made, bytes, cudaHostAllocDefault);
+cudaError_t cudaMallocHost(void** result, std::size_t bytes) {
+  return cudaHostAlloc(result, bytes, cudaHostAllocDefault);
 }
 cudaError_t cudaFreeHost(void* p) {
   if (p == nullptr) {
@@ -126,40 +126,42 @@ cudaError_t cudaFreeHost(void* p) {
     for (auto const& d : m.devices) {
       wait_to_free(lock, *d, "cudaFreeHost");
     }
-    auto const found = memory_at(p, is_pinned);
-    if (!found || !m.memory.remove(found->first)) {
+    auto const memory = memory_at(p, is_pinned);
+    if (!memory || !m.memory.remove(memory->first)) {
       return cudaErrorInvalidValue;
     }
     std::free(p);
     return cudaSuccess;
   });
 }
-cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* known, void const* p) {
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, void const* p) {
   return call([&] {
-    auto const found = machine::get().memory.find(number_of(p), 1);
-    *known = {};
-    known->type = !found ? cudaMemoryTypeUnregistered : is_pinned(*found) ? cudaMemoryTypeHost : cudaMemoryTypeDevice;
-    known->device = found && !is_pinned(*found) ? found->device : 0;
-    known->devicePointer = found ? const_cast<void*>(p) : nullptr;
-    known->hostPointer = found && is_pinned(*found) ? const_cast<void*>(p) : nullptr;
+    auto const memory = machine::get().memory.find(number_of(p), 1);
+    *attributes = {};
+    attributes->type = !memory              ? cudaMemoryTypeUnregistered
+                       : is_pinned(*memory) ? cudaMemoryTypeHost
+                                            : cudaMemoryTypeDevice;
+    attributes->device = memory && !is_pinned(*memory) ? memory->device : 0;
+    attributes->devicePointer = memory ? const_cast<void*>(p) : nullptr;
+    attributes->hostPointer = memory && is_pinned(*memory) ? const_cast<void*>(p) : nullptr;
     return cudaSuccess;
   });
 }
 
 cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t* handle, void* p) {
   return call([&] {
-    auto const found = machine::get().memory.find(number_of(p), 1);
-    if (!found || !is_own(*found)) {
+    auto const memory = machine::get().memory.find(number_of(p), 1);
+    if (!memory || !is_own(*memory)) {
       return cudaErrorInvalidValue;
     }
-    device_memory const& of = machine::get().device(found->device).memory;
-    exported_memory const e{getpid(), of.file(), of.offset(found->here), found->bytes};
+    device_memory const& owner = machine::get().device(memory->device).memory;
+    exported_memory const e{getpid(), owner.file(), owner.offset(memory->host_address), memory->bytes};
     std::memset(handle, 0, sizeof *handle);
     std::memcpy(handle, &e, sizeof e);
     return cudaSuccess;
   });
 }
-cudaError_t cudaIpcOpenMemHandle(void** made, cudaIpcMemHandle_t handle, unsigned flags) {
+cudaError_t cudaIpcOpenMemHandle(void** result, cudaIpcMemHandle_t handle, unsigned flags) {
   return uncaptured_call([&](lock_type const&) {
     exported_memory e{};
     std::memcpy(&e, &handle, sizeof e);
@@ -171,27 +173,27 @@ cudaError_t cudaIpcOpenMemHandle(void** made, cudaIpcMemHandle_t handle, unsigne
     if (file < 0) {
       return cudaErrorInvalidResourceHandle;
     }
-    std::size_t const before = e.offset % device_memory::page;
-    void* const p = mmap(nullptr, before + e.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file,
-                         static_cast<off_t>(e.offset - before));
+    std::size_t const page_offset = e.offset % device_memory::page;
+    void* const p = mmap(nullptr, page_offset + e.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file,
+                         static_cast<off_t>(e.offset - page_offset));
     close(file);
     if (p == MAP_FAILED) {
       return cudaErrorMapBufferObjectFailed;
     }
-    std::byte* const here = static_cast<std::byte*>(p) + before;
-    std::uint64_t const address = number_of(here) | memory_map::of_device;
-    machine::get().memory.add({address, e.bytes, here, current, static_cast<std::byte*>(p)});
-    *made = reinterpret_cast<void*>(address);
+    std::byte* const host_address = static_cast<std::byte*>(p) + page_offset;
+    std::uint64_t const address = number_of(host_address) | memory_map::device_bit;
+    machine::get().memory.add({address, e.bytes, host_address, current, static_cast<std::byte*>(p)});
+    *result = reinterpret_cast<void*>(address);
     return cudaSuccess;
   });
 }
 cudaError_t cudaIpcCloseMemHandle(void* p) {
   return call([&] {
-    auto const found = memory_at(p, is_imported);
-    if (!found || !machine::get().memory.remove(found->first)) {
+    auto const memory = memory_at(p, is_imported);
+    if (!memory || !machine::get().memory.remove(memory->first)) {
       return cudaErrorInvalidValue;
     }
-    munmap(found->mapped, static_cast<std::size_t>(found->here - found->mapped) + found->bytes);
+    munmap(memory->mapping, static_cast<std::size_t>(memory->host_address - memory->mapping) + memory->bytes);
     return cudaSuccess;
   });
 }

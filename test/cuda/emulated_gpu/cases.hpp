@@ -24,8 +24,8 @@ struct small_program {
 };
 
 /// Prints an error's name, or another finding of a program.
-inline void say(std::string_view what) {
-  std::fprintf(stderr, "%.*s\n", static_cast<int>(what.size()), what.data());
+inline void say(std::string_view text) {
+  std::fprintf(stderr, "%.*s\n", static_cast<int>(text.size()), text.data());
 }
 inline void say(cudaError_t code) {
   say(cudaGetErrorName(code));
@@ -49,14 +49,14 @@ inline void works(cudaError_t code, char const* call) {
 
 /// Allocates numbers on the device.
 template <class T>
-[[nodiscard]] T* on_device(std::size_t count) {
+[[nodiscard]] T* device_array(std::size_t count) {
   void* p = nullptr;
   WORKS(cudaMalloc(&p, count * sizeof(T)));
   return static_cast<T*>(p);
 }
 /// Allocates zeros in pinned memory.
 template <class T>
-[[nodiscard]] T* pinned(std::size_t count) {
+[[nodiscard]] T* pinned_array(std::size_t count) {
   void* p = nullptr;
   WORKS(cudaMallocHost(&p, count * sizeof(T)));
   std::memset(p, 0, count * sizeof(T));
@@ -73,12 +73,12 @@ template <class T>
   return e;
 }
 
-[[noreturn]] inline void run_here(small_program const& p, int prints) {
-  dup2(prints, 2);
+[[noreturn]] inline void run_in_child(small_program const& p, int output) {
+  dup2(output, 2);
   std::istringstream settings(p.settings);
-  for (std::string one; settings >> one;) {
-    std::size_t const equals = one.find('=');
-    setenv(one.substr(0, equals).c_str(), one.substr(equals + 1).c_str(), 1);
+  for (std::string setting; settings >> setting;) {
+    std::size_t const equals = setting.find('=');
+    setenv(setting.substr(0, equals).c_str(), setting.substr(equals + 1).c_str(), 1);
   }
   alarm(30);
   p.run();
@@ -87,45 +87,45 @@ template <class T>
 }
 /// @returns true if the program ends as it must
 [[nodiscard]] inline bool is_right(small_program const& p) {
-  std::array<int, 2> prints{};
-  if (pipe(prints.data()) != 0) {
+  std::array<int, 2> pipe_ends{};
+  if (pipe(pipe_ends.data()) != 0) {
     return false;
   }
   std::fflush(stdout);
   pid_t const child = fork();
   if (child == 0) {
-    run_here(p, prints[1]);
+    run_in_child(p, pipe_ends[1]);
   }
-  close(prints[1]);
-  std::string said;
+  close(pipe_ends[1]);
+  std::string output;
   char part[4096];
-  for (ssize_t n = 0; (n = read(prints[0], part, sizeof part)) > 0;) {
-    said.append(part, static_cast<std::size_t>(n));
+  for (ssize_t n = 0; (n = read(pipe_ends[0], part, sizeof part)) > 0;) {
+    output.append(part, static_cast<std::size_t>(n));
   }
-  close(prints[0]);
+  close(pipe_ends[0]);
   int status = 0;
   waitpid(child, &status, 0);
-  bool const ended = p.signal == 0 ? WIFEXITED(status) && WEXITSTATUS(status) == 0
-                                   : WIFSIGNALED(status) && WTERMSIG(status) == p.signal;
-  bool const good = ended && said.find(p.says) != said.npos;
+  bool const has_expected_status = p.signal == 0 ? WIFEXITED(status) && WEXITSTATUS(status) == 0
+                                                 : WIFSIGNALED(status) && WTERMSIG(status) == p.signal;
+  bool const good = has_expected_status && output.find(p.says) != output.npos;
   if (!good) {
     std::printf("%.*s: status %d, it has to say \"%.*s\", and says:\n%s\n", static_cast<int>(p.name.size()),
-                p.name.data(), status, static_cast<int>(p.says.size()), p.says.data(), said.c_str());
+                p.name.data(), status, static_cast<int>(p.says.size()), p.says.data(), output.c_str());
   }
   return good;
 }
 
 /// Runs the named programs, or all of them.
 template <std::size_t N>
-[[nodiscard]] int run_programs(small_program const (&all)[N], int count, char** names) {
+[[nodiscard]] int run_programs(small_program const (&programs)[N], int count, char** names) {
   std::size_t wrong = 0;
   std::size_t ran = 0;
-  for (small_program const& p : all) {
-    bool wanted = count == 1;
+  for (small_program const& p : programs) {
+    bool is_named = count == 1;
     for (int n = 1; n != count; ++n) {
-      wanted = wanted || p.name == names[n];
+      is_named = is_named || p.name == names[n];
     }
-    if (wanted) {
+    if (is_named) {
       ++ran;
       wrong += is_right(p) ? 0 : 1;
     }

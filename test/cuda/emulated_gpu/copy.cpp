@@ -11,24 +11,27 @@ namespace emulated_gpu {
 namespace {
 
 /// True if a copy is of the stated kind.
-[[nodiscard]] bool goes(cudaMemcpyKind way, place const& to, place const& from) {
-  return way == cudaMemcpyDefault ||
-         (to.of_device == (way == cudaMemcpyHostToDevice || way == cudaMemcpyDeviceToDevice) &&
-          from.of_device == (way == cudaMemcpyDeviceToHost || way == cudaMemcpyDeviceToDevice));
+[[nodiscard]] bool matches(cudaMemcpyKind kind, place const& destination, place const& source) {
+  return kind == cudaMemcpyDefault ||
+         (destination.is_on_device == (kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice) &&
+          source.is_on_device == (kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice));
 }
 /// True if the host waits for the copy. Pageable memory is written before the call returns. CUDA may also wait before
 /// it reads more than 64 KiB of pageable memory.
-[[nodiscard]] bool is_waited_for(place const& to, place const& from, std::size_t bytes) {
-  constexpr std::size_t staged_at_once = std::size_t{64} << 10;
-  bool const on_host = !to.of_device && !from.of_device;
-  return on_host || !to.pinned || (!from.pinned && bytes > staged_at_once);
+[[nodiscard]] bool is_waited_for(place const& destination, place const& source, std::size_t bytes) {
+  constexpr std::size_t max_staged_bytes = std::size_t{64} << 10;
+  bool const on_host = !destination.is_on_device && !source.is_on_device;
+  return on_host || !destination.is_pinned || (!source.is_pinned && bytes > max_staged_bytes);
 }
-[[nodiscard]] body_type copying(place const& to, place const& from, std::size_t bytes) {
-  if (from.pinned) {
-    return [at = to.here, from = from.here, bytes](device_state&) { std::memcpy(at, from, bytes); };
+[[nodiscard]] body_type copy_body(place const& destination, place const& source, std::size_t bytes) {
+  if (source.is_pinned) {
+    return [output = destination.host_address, input = source.host_address, bytes](device_state&) {
+      std::memcpy(output, input, bytes);
+    };
   }
-  return [at = to.here, copy = std::vector<std::byte>(from.here, from.here + bytes)](device_state&) {
-    std::memcpy(at, copy.data(), copy.size());
+  return [output = destination.host_address,
+          copy = std::vector<std::byte>(source.host_address, source.host_address + bytes)](device_state&) {
+    std::memcpy(output, copy.data(), copy.size());
   };
 }
 
@@ -40,48 +43,50 @@ using namespace emulated_gpu;
 
 extern "C" {
 
-cudaError_t cudaMemcpyAsync(void* to, void const* from, std::size_t bytes, cudaMemcpyKind way, cudaStream_t stream) {
+cudaError_t cudaMemcpyAsync(void* destination, void const* source, std::size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t stream) {
   return locked_call([&](lock_type& lock) {
     machine& m = machine::get();
-    if (!m.changed.wait_for(lock, patience(), [&] { return m.freeing == 0; })) {
+    if (!m.change.wait_for(lock, patience(), [&] { return m.freeing == 0; })) {
       fail("cudaMemcpyAsync waits for a call that frees memory, and that one for work that does not end");
     }
     cudaStream_t const s = stream_of(stream, lock);
     if (bytes == 0) {
       return cudaSuccess;
     }
-    auto const target = place_of(to, bytes);
-    auto const source = place_of(from, bytes);
-    if (!target || !source || !goes(way, *target, *source)) {
+    auto const destination_place = place_of(destination, bytes);
+    auto const source_place = place_of(source, bytes);
+    if (!destination_place || !source_place || !matches(kind, *destination_place, *source_place)) {
       return cudaErrorInvalidValue;
     }
-    if (s->capture && (!target->pinned || !source->pinned)) {
-      return spoil(s->capture, cudaErrorStreamCaptureUnsupported);
+    if (s->capture && (!destination_place->is_pinned || !source_place->is_pinned)) {
+      return invalidate(s->capture, cudaErrorStreamCaptureUnsupported);
     }
-    completion_ptr done;
-    cudaError_t const code = put(s, copying(*target, *source, bytes), nullptr, &done);
-    if (code == cudaSuccess && is_waited_for(*target, *source, bytes)) {
-      wait_for(lock, {done}, "cudaMemcpyAsync");
+    completion_ptr copied_work;
+    cudaError_t const code = enqueue(s, copy_body(*destination_place, *source_place, bytes), nullptr, &copied_work);
+    if (code == cudaSuccess && is_waited_for(*destination_place, *source_place, bytes)) {
+      wait_for(lock, {copied_work}, "cudaMemcpyAsync");
     }
     return code;
   });
 }
-cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t stream) {
+cudaError_t cudaMemsetAsync(void* destination, int value, std::size_t bytes, cudaStream_t stream) {
   return locked_call([&](lock_type const& lock) {
     cudaStream_t const s = stream_of(stream, lock);
-    auto const target = place_of(to, bytes);
-    if (bytes != 0 && (!target || !target->pinned)) {
+    auto const place = place_of(destination, bytes);
+    if (bytes != 0 && (!place || !place->is_pinned)) {
       return cudaErrorInvalidValue;
     }
-    return bytes == 0 ? cudaSuccess
-                      : put(s, [at = target->here, value, bytes](device_state&) { std::memset(at, value, bytes); });
+    return bytes == 0 ? cudaSuccess : enqueue(s, [output = place->host_address, value, bytes](device_state&) {
+      std::memset(output, value, bytes);
+    });
   });
 }
-cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t f, void* of) {
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t f, void* argument) {
   return locked_call([&](lock_type const& lock) {
-    return put(stream_of(stream, lock), [f, of](device_state&) {
+    return enqueue(stream_of(stream, lock), [f, argument](device_state&) {
       in_host_function = true;
-      f(of);
+      f(argument);
       in_host_function = false;
     });
   });

@@ -51,17 +51,18 @@ struct sizes {
   }
 };
 
-[[nodiscard]] matrix_of_columns described(number type, void const* first, std::int64_t rows, std::int64_t columns,
-                                          std::int64_t to_next_column) {
+[[nodiscard]] matrix_of_columns matrix(number type, void const* first, std::int64_t rows, std::int64_t columns,
+                                       std::int64_t column_stride) {
   return {type, first, static_cast<std::size_t>(rows), static_cast<std::size_t>(columns),
-          static_cast<std::size_t>(to_next_column)};
+          static_cast<std::size_t>(column_stride)};
 }
 
 /// Bytes of the workspace that a product overwrites: the whole workspace the first time, then room for four partial
 /// sums.
-[[nodiscard]] std::size_t spoilt(cublasContext& of, std::size_t numbers) {
-  return std::exchange(of.workspace_is_new, false) ? of.workspace_bytes
-                                                   : std::min(of.workspace_bytes, 4 * numbers * sizeof(float));
+[[nodiscard]] std::size_t poisoned_bytes(cublasContext& context, std::size_t numbers) {
+  return std::exchange(context.workspace_is_new, false)
+             ? context.workspace_bytes
+             : std::min(context.workspace_bytes, 4 * numbers * sizeof(float));
 }
 
 [[nodiscard]] cublasStatus_t status_of(cublasHandle_t handle) {
@@ -70,12 +71,12 @@ struct sizes {
                                               : CUBLAS_STATUS_SUCCESS;
 }
 
-struct words {
+struct status_text {
   cublasStatus_t status;
   char const* name;
   char const* sense;
 };
-constexpr words all_words[] = {
+constexpr status_text status_texts[] = {
     {CUBLAS_STATUS_SUCCESS, "CUBLAS_STATUS_SUCCESS", "success"},
     {CUBLAS_STATUS_NOT_INITIALIZED, "CUBLAS_STATUS_NOT_INITIALIZED", "the library was not initialized"},
     {CUBLAS_STATUS_INVALID_VALUE, "CUBLAS_STATUS_INVALID_VALUE",
@@ -83,10 +84,10 @@ constexpr words all_words[] = {
     {CUBLAS_STATUS_EXECUTION_FAILED, "CUBLAS_STATUS_EXECUTION_FAILED", "the function failed to launch on the GPU"},
     {CUBLAS_STATUS_NOT_SUPPORTED, "CUBLAS_STATUS_NOT_SUPPORTED", "the requested functionality is not supported"}};
 
-[[nodiscard]] words of(cublasStatus_t status) {
-  auto const* const found =
-      std::find_if(std::begin(all_words), std::end(all_words), [=](words const& w) { return w.status == status; });
-  return found == std::end(all_words) ? words{status, "unrecognized status", "unrecognized status"} : *found;
+[[nodiscard]] status_text text_of(cublasStatus_t status) {
+  auto const* const entry = std::find_if(std::begin(status_texts), std::end(status_texts),
+                                         [=](status_text const& w) { return w.status == status; });
+  return entry == std::end(status_texts) ? status_text{status, "unrecognized status", "unrecognized status"} : *entry;
 }
 
 }  // namespace
@@ -145,8 +146,8 @@ cublasStatus_t cublasSetPointerMode_v2(cublasHandle_t handle, cublasPointerMode_
 cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode) {
   cublasStatus_t const status = status_of(handle);
   int const kind = mode & ~CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
-  bool const known = kind == CUBLAS_DEFAULT_MATH || kind == CUBLAS_PEDANTIC_MATH;
-  return status == CUBLAS_STATUS_SUCCESS && !known ? CUBLAS_STATUS_NOT_SUPPORTED : status;
+  bool const is_known = kind == CUBLAS_DEFAULT_MATH || kind == CUBLAS_PEDANTIC_MATH;
+  return status == CUBLAS_STATUS_SUCCESS && !is_known ? CUBLAS_STATUS_NOT_SUPPORTED : status;
 }
 
 cublasStatus_t cublasGemmEx_64(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb,
@@ -158,44 +159,45 @@ cublasStatus_t cublasGemmEx_64(cublasHandle_t handle, cublasOperation_t transa, 
   if (status != CUBLAS_STATUS_SUCCESS) {
     return status;
   }
-  bool const across = transa != CUBLAS_OP_N;
-  bool const down = transb != CUBLAS_OP_N;
-  if (!is_operation(transa) || !is_operation(transb) || !sizes{m, n, k, lda, ldb, ldc}.fit(across, down) ||
-      alpha == nullptr || beta == nullptr) {
+  bool const transposes_a = transa != CUBLAS_OP_N;
+  bool const transposes_b = transb != CUBLAS_OP_N;
+  if (!is_operation(transa) || !is_operation(transb) ||
+      !sizes{m, n, k, lda, ldb, ldc}.fit(transposes_a, transposes_b) || alpha == nullptr || beta == nullptr) {
     return CUBLAS_STATUS_INVALID_VALUE;
   }
-  auto const from = number_of(a_type);
-  auto const to = number_of(c_type);
-  if (!from || !to || b_type != a_type || (*to != *from && *to != number::float32) ||
+  auto const factor_type = number_of(a_type);
+  auto const result_type = number_of(c_type);
+  if (!factor_type || !result_type || b_type != a_type ||
+      (*result_type != *factor_type && *result_type != number::float32) ||
       (compute != CUBLAS_COMPUTE_32F && compute != CUBLAS_COMPUTE_32F_PEDANTIC)) {
     return CUBLAS_STATUS_NOT_SUPPORTED;
   }
   if (m == 0 || n == 0) {
     return CUBLAS_STATUS_SUCCESS;
   }
-  if (c == nullptr || !aligned(c, *to) ||
-      (k != 0 && (a == nullptr || b == nullptr || !aligned(a, *from) || !aligned(b, *from)))) {
+  if (c == nullptr || !is_aligned(c, *result_type) ||
+      (k != 0 && (a == nullptr || b == nullptr || !is_aligned(a, *factor_type) || !is_aligned(b, *factor_type)))) {
     return CUBLAS_STATUS_INVALID_VALUE;
   }
   multiplication const work{
       .m = static_cast<std::size_t>(m),
       .n = static_cast<std::size_t>(n),
       .k = static_cast<std::size_t>(k),
-      .a_transposed = across,
-      .b_transposed = down,
-      .a = across ? described(*from, a, k, m, lda) : described(*from, a, m, k, lda),
-      .b = down ? described(*from, b, n, k, ldb) : described(*from, b, k, n, ldb),
-      .c = described(*to, c, m, n, ldc),
-      .by = {*static_cast<float const*>(alpha), *static_cast<float const*>(beta)},
+      .a_transposed = transposes_a,
+      .b_transposed = transposes_b,
+      .a = transposes_a ? matrix(*factor_type, a, k, m, lda) : matrix(*factor_type, a, m, k, lda),
+      .b = transposes_b ? matrix(*factor_type, b, n, k, ldb) : matrix(*factor_type, b, k, n, ldb),
+      .c = matrix(*result_type, c, m, n, ldc),
+      .factors = {*static_cast<float const*>(alpha), *static_cast<float const*>(beta)},
       .workspace = handle->workspace,
-      .workspace_bytes = spoilt(*handle, static_cast<std::size_t>(m) * static_cast<std::size_t>(n)),
+      .workspace_bytes = poisoned_bytes(*handle, static_cast<std::size_t>(m) * static_cast<std::size_t>(n)),
   };
   return enqueue(handle->stream, work) == cudaSuccess ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
 }
 
 char const* cublasGetStatusName(cublasStatus_t status) {
-  return of(status).name;
+  return text_of(status).name;
 }
 char const* cublasGetStatusString(cublasStatus_t status) {
-  return of(status).sense;
+  return text_of(status).sense;
 }

@@ -19,8 +19,8 @@ namespace tutti::emulated_gpu {
 namespace {
 
 /// Rounds floats to the 11 bits of precision of tensor cores.
-void round_to_tf32(std::vector<float>& all) {
-  for (float& x : all) {
+void round_to_tf32(std::vector<float>& values) {
+  for (float& x : values) {
     auto const bits = std::bit_cast<std::uint32_t>(x);
     if ((bits & 0x7f800000U) != 0x7f800000U) {
       x = std::bit_cast<float>((bits + 0xfffU + ((bits >> 13) & 1U)) & ~0x1fffU);
@@ -29,38 +29,38 @@ void round_to_tf32(std::vector<float>& all) {
 }
 
 /// Memory passed by a caller.
-struct given {
+struct buffer {
   void const* first;
   std::size_t count;  ///< numbers, or bytes of a workspace
 };
 
 /// The work of a convolution: `compute` makes the result from two factors.
 template <class Compute>
-struct convolving {
-  described_convolution what;
-  numbers left, right, made;
-  blend by;
-  given workspace;
+struct convolution_work {
+  described_convolution description;
+  numbers left, right, result;
+  blend factors;
+  buffer workspace;
   std::size_t turn;
   Compute compute;
 
   void operator()() const {
-    spoil(workspace.first, workspace.count);
-    if (by.beta == 0) {
-      // The result shares no memory with the factors, so it is spoilt before they are read.
-      spoil(made.first, made.bytes());
+    poison(workspace.first, workspace.count);
+    if (factors.beta == 0) {
+      // The result shares no memory with the factors, so it is poisoned before they are read.
+      poison(result.first, result.bytes());
     }
-    store(compute(what.sizes, factor(left), factor(right), turn).data(), made, by);
-    spoil(workspace.first, workspace.count);
+    store(compute(description.sizes, factor(left), factor(right), turn).data(), result, factors);
+    poison(workspace.first, workspace.count);
   }
 
  private:
-  [[nodiscard]] std::vector<float> factor(numbers const& of) const {
-    std::vector<float> all = floats(of);
-    if (what.as_tf32) {
-      round_to_tf32(all);
+  [[nodiscard]] std::vector<float> factor(numbers const& operand) const {
+    std::vector<float> values = floats(operand);
+    if (description.uses_tf32) {
+      round_to_tf32(values);
     }
-    return all;
+    return values;
   }
 };
 
@@ -72,60 +72,62 @@ struct convolving {
 
 /// Enqueues the work on the handle's stream if all arguments are valid.
 template <class Algorithm, class Compute>
-[[nodiscard]] cudnnStatus_t run(cudnnHandle_t handle, described_convolution const& what, way<Algorithm> const& how,
-                                void const* alpha, void const* beta, given left, given right, given made,
-                                given workspace, Compute compute) {
-  if (what.status != CUDNN_STATUS_SUCCESS) {
-    return what.status;
+[[nodiscard]] cudnnStatus_t run(cudnnHandle_t handle, described_convolution const& description,
+                                algorithm_info<Algorithm> const& algorithm, void const* alpha, void const* beta,
+                                buffer left, buffer right, buffer result, buffer workspace, Compute compute) {
+  if (description.status != CUDNN_STATUS_SUCCESS) {
+    return description.status;
   }
-  if (how.status != CUDNN_STATUS_SUCCESS) {
-    return how.status;
+  if (algorithm.status != CUDNN_STATUS_SUCCESS) {
+    return algorithm.status;
   }
-  if (alpha == nullptr || beta == nullptr || workspace.count < how.workspace(what.sizes) ||
+  if (alpha == nullptr || beta == nullptr || workspace.count < algorithm.workspace(description.sizes) ||
       (workspace.first == nullptr && workspace.count != 0)) {
     return CUDNN_STATUS_BAD_PARAM;
   }
-  for (given const& one : {left, right, made}) {
-    if (one.first == nullptr || !aligned(one.first, what.type)) {
+  for (buffer const& argument : {left, right, result}) {
+    if (argument.first == nullptr || !is_aligned(argument.first, description.type)) {
       return CUDNN_STATUS_BAD_PARAM;
     }
   }
-  auto const all = [&](given const& of) { return numbers{what.type, of.first, of.count}; };
-  convolving<Compute> const work{what,
-                                 all(left),
-                                 all(right),
-                                 all(made),
-                                 {*static_cast<float const*>(alpha), *static_cast<float const*>(beta)},
-                                 workspace,
-                                 how.determinism == CUDNN_DETERMINISTIC ? 0 : next_turn(),
-                                 compute};
+  auto const to_numbers = [&](buffer const& memory) { return numbers{description.type, memory.first, memory.count}; };
+  convolution_work<Compute> const work{description,
+                                       to_numbers(left),
+                                       to_numbers(right),
+                                       to_numbers(result),
+                                       {*static_cast<float const*>(alpha), *static_cast<float const*>(beta)},
+                                       workspace,
+                                       algorithm.determinism == CUDNN_DETERMINISTIC ? 0 : next_turn(),
+                                       compute};
   return enqueue(handle->stream, work) == cudaSuccess ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_EXECUTION_FAILED;
 }
 
-template <class Algorithm, std::size_t Count, class Known>
-[[nodiscard]] cudnnStatus_t list(way<Algorithm> const (&ways)[Count], described_convolution const& what,
-                                 cudnnConvolutionDescriptor_t how, int requested, int* returned, Known* results) {
-  if (what.status != CUDNN_STATUS_SUCCESS) {
-    return what.status;
+template <class Algorithm, std::size_t Count, class Performance>
+[[nodiscard]] cudnnStatus_t list(algorithm_info<Algorithm> const (&algorithms)[Count],
+                                 described_convolution const& description, cudnnConvolutionDescriptor_t descriptor,
+                                 int capacity, int* count, Performance* results) {
+  if (description.status != CUDNN_STATUS_SUCCESS) {
+    return description.status;
   }
-  if (requested < 1 || returned == nullptr || results == nullptr) {
+  if (capacity < 1 || count == nullptr || results == nullptr) {
     return CUDNN_STATUS_BAD_PARAM;
   }
-  *returned = static_cast<int>(tell(ways, what.sizes, how->math, results, static_cast<std::size_t>(requested)));
+  *count = static_cast<int>(describe_algorithms(algorithms, description.sizes, descriptor->math, results,
+                                                static_cast<std::size_t>(capacity)));
   return CUDNN_STATUS_SUCCESS;
 }
 
 template <class Algorithm>
-[[nodiscard]] cudnnStatus_t workspace_of(described_convolution const& what, way<Algorithm> const& how,
-                                         std::size_t* bytes) {
-  if (what.status != CUDNN_STATUS_SUCCESS) {
-    return what.status;
+[[nodiscard]] cudnnStatus_t workspace_of(described_convolution const& description,
+                                         algorithm_info<Algorithm> const& algorithm, std::size_t* bytes) {
+  if (description.status != CUDNN_STATUS_SUCCESS) {
+    return description.status;
   }
   if (bytes == nullptr) {
     return CUDNN_STATUS_BAD_PARAM;
   }
-  *bytes = how.workspace(what.sizes);
-  return how.status;
+  *bytes = algorithm.workspace(description.sizes);
+  return algorithm.status;
 }
 
 }  // namespace
@@ -134,77 +136,88 @@ template <class Algorithm>
 using namespace tutti::emulated_gpu;
 
 cudnnStatus_t cudnnGetConvolutionForwardAlgorithm_v7(cudnnHandle_t handle, cudnnTensorDescriptor_t x,
-                                                     cudnnFilterDescriptor_t w, cudnnConvolutionDescriptor_t how,
-                                                     cudnnTensorDescriptor_t y, int requested, int* returned,
+                                                     cudnnFilterDescriptor_t w, cudnnConvolutionDescriptor_t descriptor,
+                                                     cudnnTensorDescriptor_t y, int capacity, int* count,
                                                      cudnnConvolutionFwdAlgoPerf_t* results) {
-  return list(forward_ways, described(handle, x, w, y, how), how, requested, returned, results);
+  return list(forward_algorithms, describe(handle, x, w, y, descriptor), descriptor, capacity, count, results);
 }
 
 cudnnStatus_t cudnnGetConvolutionBackwardFilterAlgorithm_v7(cudnnHandle_t handle, cudnnTensorDescriptor_t x,
                                                             cudnnTensorDescriptor_t dy,
-                                                            cudnnConvolutionDescriptor_t how,
-                                                            cudnnFilterDescriptor_t dw, int requested, int* returned,
+                                                            cudnnConvolutionDescriptor_t descriptor,
+                                                            cudnnFilterDescriptor_t dw, int capacity, int* count,
                                                             cudnnConvolutionBwdFilterAlgoPerf_t* results) {
-  return list(filter_ways, described(handle, x, dw, dy, how), how, requested, returned, results);
+  return list(filter_algorithms, describe(handle, x, dw, dy, descriptor), descriptor, capacity, count, results);
 }
 
 cudnnStatus_t cudnnGetConvolutionBackwardDataAlgorithm_v7(cudnnHandle_t handle, cudnnFilterDescriptor_t w,
-                                                          cudnnTensorDescriptor_t dy, cudnnConvolutionDescriptor_t how,
-                                                          cudnnTensorDescriptor_t dx, int requested, int* returned,
+                                                          cudnnTensorDescriptor_t dy,
+                                                          cudnnConvolutionDescriptor_t descriptor,
+                                                          cudnnTensorDescriptor_t dx, int capacity, int* count,
                                                           cudnnConvolutionBwdDataAlgoPerf_t* results) {
-  return list(data_ways, described(handle, dx, w, dy, how), how, requested, returned, results);
+  return list(data_algorithms, describe(handle, dx, w, dy, descriptor), descriptor, capacity, count, results);
 }
 
 cudnnStatus_t cudnnGetConvolutionForwardWorkspaceSize(cudnnHandle_t handle, cudnnTensorDescriptor_t x,
-                                                      cudnnFilterDescriptor_t w, cudnnConvolutionDescriptor_t how,
+                                                      cudnnFilterDescriptor_t w,
+                                                      cudnnConvolutionDescriptor_t descriptor,
                                                       cudnnTensorDescriptor_t y, cudnnConvolutionFwdAlgo_t algorithm,
                                                       std::size_t* bytes) {
-  return workspace_of(described(handle, x, w, y, how), way_of(forward_ways, algorithm), bytes);
+  return workspace_of(describe(handle, x, w, y, descriptor), find_algorithm(forward_algorithms, algorithm), bytes);
 }
 
-cudnnStatus_t cudnnGetConvolutionBackwardFilterWorkspaceSize(
-    cudnnHandle_t handle, cudnnTensorDescriptor_t x, cudnnTensorDescriptor_t dy, cudnnConvolutionDescriptor_t how,
-    cudnnFilterDescriptor_t dw, cudnnConvolutionBwdFilterAlgo_t algorithm, std::size_t* bytes) {
-  return workspace_of(described(handle, x, dw, dy, how), way_of(filter_ways, algorithm), bytes);
+cudnnStatus_t cudnnGetConvolutionBackwardFilterWorkspaceSize(cudnnHandle_t handle, cudnnTensorDescriptor_t x,
+                                                             cudnnTensorDescriptor_t dy,
+                                                             cudnnConvolutionDescriptor_t descriptor,
+                                                             cudnnFilterDescriptor_t dw,
+                                                             cudnnConvolutionBwdFilterAlgo_t algorithm,
+                                                             std::size_t* bytes) {
+  return workspace_of(describe(handle, x, dw, dy, descriptor), find_algorithm(filter_algorithms, algorithm), bytes);
 }
 
 cudnnStatus_t cudnnGetConvolutionBackwardDataWorkspaceSize(cudnnHandle_t handle, cudnnFilterDescriptor_t w,
-                                                           cudnnTensorDescriptor_t dy, cudnnConvolutionDescriptor_t how,
+                                                           cudnnTensorDescriptor_t dy,
+                                                           cudnnConvolutionDescriptor_t descriptor,
                                                            cudnnTensorDescriptor_t dx,
                                                            cudnnConvolutionBwdDataAlgo_t algorithm,
                                                            std::size_t* bytes) {
-  return workspace_of(described(handle, dx, w, dy, how), way_of(data_ways, algorithm), bytes);
+  return workspace_of(describe(handle, dx, w, dy, descriptor), find_algorithm(data_algorithms, algorithm), bytes);
 }
 
-cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t handle, void const* alpha, cudnnTensorDescriptor_t x_of,
-                                      void const* x, cudnnFilterDescriptor_t w_of, void const* w,
-                                      cudnnConvolutionDescriptor_t how, cudnnConvolutionFwdAlgo_t algorithm,
+cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t handle, void const* alpha, cudnnTensorDescriptor_t x_descriptor,
+                                      void const* x, cudnnFilterDescriptor_t w_descriptor, void const* w,
+                                      cudnnConvolutionDescriptor_t descriptor, cudnnConvolutionFwdAlgo_t algorithm,
                                       void* workspace, std::size_t bytes, void const* beta,
-                                      cudnnTensorDescriptor_t y_of, void* y) {
-  auto const what = described(handle, x_of, w_of, y_of, how);
-  return run(
-      handle, what, way_of(forward_ways, algorithm), alpha, beta, {x, what.sizes.x_numbers()},
-      {w, what.sizes.w_numbers()}, {y, what.sizes.y_numbers()}, {workspace, bytes},
-      [](auto const& sizes, auto const& left, auto const& right, std::size_t) { return convolve(sizes, left, right); });
+                                      cudnnTensorDescriptor_t y_descriptor, void* y) {
+  auto const description = describe(handle, x_descriptor, w_descriptor, y_descriptor, descriptor);
+  return run(handle, description, find_algorithm(forward_algorithms, algorithm), alpha, beta,
+             {x, description.sizes.x_numbers()}, {w, description.sizes.w_numbers()}, {y, description.sizes.y_numbers()},
+             {workspace, bytes}, [](auto const& sizes, auto const& left, auto const& right, std::size_t) {
+               return convolve(sizes, left, right);
+             });
 }
 
-cudnnStatus_t cudnnConvolutionBackwardFilter(cudnnHandle_t handle, void const* alpha, cudnnTensorDescriptor_t x_of,
-                                             void const* x, cudnnTensorDescriptor_t dy_of, void const* dy,
-                                             cudnnConvolutionDescriptor_t how,
+cudnnStatus_t cudnnConvolutionBackwardFilter(cudnnHandle_t handle, void const* alpha,
+                                             cudnnTensorDescriptor_t x_descriptor, void const* x,
+                                             cudnnTensorDescriptor_t dy_descriptor, void const* dy,
+                                             cudnnConvolutionDescriptor_t descriptor,
                                              cudnnConvolutionBwdFilterAlgo_t algorithm, void* workspace,
-                                             std::size_t bytes, void const* beta, cudnnFilterDescriptor_t dw_of,
+                                             std::size_t bytes, void const* beta, cudnnFilterDescriptor_t dw_descriptor,
                                              void* dw) {
-  auto const what = described(handle, x_of, dw_of, dy_of, how);
-  return run(handle, what, way_of(filter_ways, algorithm), alpha, beta, {x, what.sizes.x_numbers()},
-             {dy, what.sizes.y_numbers()}, {dw, what.sizes.w_numbers()}, {workspace, bytes}, convolve_to_filters);
+  auto const description = describe(handle, x_descriptor, dw_descriptor, dy_descriptor, descriptor);
+  return run(handle, description, find_algorithm(filter_algorithms, algorithm), alpha, beta,
+             {x, description.sizes.x_numbers()}, {dy, description.sizes.y_numbers()},
+             {dw, description.sizes.w_numbers()}, {workspace, bytes}, convolve_to_filters);
 }
 
-cudnnStatus_t cudnnConvolutionBackwardData(cudnnHandle_t handle, void const* alpha, cudnnFilterDescriptor_t w_of,
-                                           void const* w, cudnnTensorDescriptor_t dy_of, void const* dy,
-                                           cudnnConvolutionDescriptor_t how, cudnnConvolutionBwdDataAlgo_t algorithm,
-                                           void* workspace, std::size_t bytes, void const* beta,
-                                           cudnnTensorDescriptor_t dx_of, void* dx) {
-  auto const what = described(handle, dx_of, w_of, dy_of, how);
-  return run(handle, what, way_of(data_ways, algorithm), alpha, beta, {w, what.sizes.w_numbers()},
-             {dy, what.sizes.y_numbers()}, {dx, what.sizes.x_numbers()}, {workspace, bytes}, convolve_to_images);
+cudnnStatus_t cudnnConvolutionBackwardData(cudnnHandle_t handle, void const* alpha,
+                                           cudnnFilterDescriptor_t w_descriptor, void const* w,
+                                           cudnnTensorDescriptor_t dy_descriptor, void const* dy,
+                                           cudnnConvolutionDescriptor_t descriptor,
+                                           cudnnConvolutionBwdDataAlgo_t algorithm, void* workspace, std::size_t bytes,
+                                           void const* beta, cudnnTensorDescriptor_t dx_descriptor, void* dx) {
+  auto const description = describe(handle, dx_descriptor, w_descriptor, dy_descriptor, descriptor);
+  return run(handle, description, find_algorithm(data_algorithms, algorithm), alpha, beta,
+             {w, description.sizes.w_numbers()}, {dy, description.sizes.y_numbers()},
+             {dx, description.sizes.x_numbers()}, {workspace, bytes}, convolve_to_images);
 }

@@ -11,36 +11,36 @@ namespace tutti::emulated_gpu {
 namespace {
 
 template <class T>
-[[nodiscard]] cudnnStatus_t create(T** it) {
-  if (it == nullptr) {
+[[nodiscard]] cudnnStatus_t create(T** result) {
+  if (result == nullptr) {
     return CUDNN_STATUS_BAD_PARAM;
   }
-  *it = new T;
+  *result = new T;
   return CUDNN_STATUS_SUCCESS;
 }
 
 template <class T>
-[[nodiscard]] cudnnStatus_t destroy(T* it) {
-  delete it;
+[[nodiscard]] cudnnStatus_t destroy(T* descriptor) {
+  delete descriptor;
   return CUDNN_STATUS_SUCCESS;
 }
 
 template <class T>
-[[nodiscard]] cudnnStatus_t set(T* descriptor, sized const& to) {
+[[nodiscard]] cudnnStatus_t set(T* descriptor, shape const& value) {
   if (descriptor == nullptr) {
     return CUDNN_STATUS_BAD_PARAM;
   }
-  cudnnStatus_t const status = status_of(to);
+  cudnnStatus_t const status = status_of(value);
   if (status == CUDNN_STATUS_SUCCESS) {
-    descriptor->it = to;
+    descriptor->shape = value;
   }
   return status;
 }
 
 /// True if there are more numbers than cuDNN allows in an image tensor.
-[[nodiscard]] bool too_many(sized const& it) {
+[[nodiscard]] bool has_too_many_numbers(shape const& s) {
   std::int64_t count = 1;
-  for (int const size : it.sizes) {
+  for (int const size : s.sizes) {
     count *= size;
     if (count > INT32_MAX) {
       return true;
@@ -49,15 +49,15 @@ template <class T>
   return false;
 }
 
-struct words {
+struct status_text {
   cudnnStatus_t status;
   char const* name;
 };
-constexpr words all_words[] = {{CUDNN_STATUS_SUCCESS, "CUDNN_STATUS_SUCCESS"},
-                               {CUDNN_STATUS_NOT_INITIALIZED, "CUDNN_STATUS_NOT_INITIALIZED"},
-                               {CUDNN_STATUS_BAD_PARAM, "CUDNN_STATUS_BAD_PARAM"},
-                               {CUDNN_STATUS_NOT_SUPPORTED, "CUDNN_STATUS_NOT_SUPPORTED"},
-                               {CUDNN_STATUS_EXECUTION_FAILED, "CUDNN_STATUS_EXECUTION_FAILED"}};
+constexpr status_text status_texts[] = {{CUDNN_STATUS_SUCCESS, "CUDNN_STATUS_SUCCESS"},
+                                        {CUDNN_STATUS_NOT_INITIALIZED, "CUDNN_STATUS_NOT_INITIALIZED"},
+                                        {CUDNN_STATUS_BAD_PARAM, "CUDNN_STATUS_BAD_PARAM"},
+                                        {CUDNN_STATUS_NOT_SUPPORTED, "CUDNN_STATUS_NOT_SUPPORTED"},
+                                        {CUDNN_STATUS_EXECUTION_FAILED, "CUDNN_STATUS_EXECUTION_FAILED"}};
 
 }  // namespace
 }  // namespace tutti::emulated_gpu
@@ -65,7 +65,7 @@ constexpr words all_words[] = {{CUDNN_STATUS_SUCCESS, "CUDNN_STATUS_SUCCESS"},
 using namespace tutti::emulated_gpu;
 
 char const* cudnnGetErrorString(cudnnStatus_t status) {
-  for (words const& w : all_words) {
+  for (status_text const& w : status_texts) {
     if (w.status == status) {
       return w.name;
     }
@@ -96,61 +96,62 @@ cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream) {
   return status;
 }
 
-cudnnStatus_t cudnnCreateTensorDescriptor(cudnnTensorDescriptor_t* it) {
-  return create(it);
+cudnnStatus_t cudnnCreateTensorDescriptor(cudnnTensorDescriptor_t* descriptor) {
+  return create(descriptor);
 }
-cudnnStatus_t cudnnDestroyTensorDescriptor(cudnnTensorDescriptor_t it) {
-  return destroy(it);
+cudnnStatus_t cudnnDestroyTensorDescriptor(cudnnTensorDescriptor_t descriptor) {
+  return destroy(descriptor);
 }
-cudnnStatus_t cudnnCreateFilterDescriptor(cudnnFilterDescriptor_t* it) {
-  return create(it);
+cudnnStatus_t cudnnCreateFilterDescriptor(cudnnFilterDescriptor_t* descriptor) {
+  return create(descriptor);
 }
-cudnnStatus_t cudnnDestroyFilterDescriptor(cudnnFilterDescriptor_t it) {
-  return destroy(it);
+cudnnStatus_t cudnnDestroyFilterDescriptor(cudnnFilterDescriptor_t descriptor) {
+  return destroy(descriptor);
 }
-cudnnStatus_t cudnnCreateConvolutionDescriptor(cudnnConvolutionDescriptor_t* it) {
-  return create(it);
+cudnnStatus_t cudnnCreateConvolutionDescriptor(cudnnConvolutionDescriptor_t* descriptor) {
+  return create(descriptor);
 }
-cudnnStatus_t cudnnDestroyConvolutionDescriptor(cudnnConvolutionDescriptor_t it) {
-  return destroy(it);
-}
-
-cudnnStatus_t cudnnSetTensor4dDescriptor(cudnnTensorDescriptor_t it, cudnnTensorFormat_t format, cudnnDataType_t type,
-                                         int n, int c, int h, int w) {
-  sized const to{format, type, {n, c, h, w}};
-  cudnnStatus_t const status = set(it, to);
-  return status == CUDNN_STATUS_SUCCESS && too_many(to) ? CUDNN_STATUS_NOT_SUPPORTED : status;
+cudnnStatus_t cudnnDestroyConvolutionDescriptor(cudnnConvolutionDescriptor_t descriptor) {
+  return destroy(descriptor);
 }
 
-cudnnStatus_t cudnnSetFilter4dDescriptor(cudnnFilterDescriptor_t it, cudnnDataType_t type, cudnnTensorFormat_t format,
-                                         int k, int c, int h, int w) {
-  return set(it, {format, type, {k, c, h, w}});
+cudnnStatus_t cudnnSetTensor4dDescriptor(cudnnTensorDescriptor_t descriptor, cudnnTensorFormat_t format,
+                                         cudnnDataType_t type, int n, int c, int h, int w) {
+  shape const value{format, type, {n, c, h, w}};
+  cudnnStatus_t const status = set(descriptor, value);
+  return status == CUDNN_STATUS_SUCCESS && has_too_many_numbers(value) ? CUDNN_STATUS_NOT_SUPPORTED : status;
 }
 
-cudnnStatus_t cudnnSetConvolution2dDescriptor(cudnnConvolutionDescriptor_t it, int pad_h, int pad_w, int u, int v,
-                                              int dilation_h, int dilation_w, cudnnConvolutionMode_t mode,
-                                              cudnnDataType_t computed_in) {
-  bool const sizes = pad_h >= 0 && pad_w >= 0 && u > 0 && v > 0 && dilation_h > 0 && dilation_w > 0;
-  bool const known = (mode == CUDNN_CONVOLUTION || mode == CUDNN_CROSS_CORRELATION) && is_known(computed_in);
-  if (it == nullptr || !sizes || !known) {
+cudnnStatus_t cudnnSetFilter4dDescriptor(cudnnFilterDescriptor_t descriptor, cudnnDataType_t type,
+                                         cudnnTensorFormat_t format, int k, int c, int h, int w) {
+  return set(descriptor, {format, type, {k, c, h, w}});
+}
+
+cudnnStatus_t cudnnSetConvolution2dDescriptor(cudnnConvolutionDescriptor_t descriptor, int pad_h, int pad_w, int u,
+                                              int v, int dilation_h, int dilation_w, cudnnConvolutionMode_t mode,
+                                              cudnnDataType_t compute_type) {
+  bool const has_valid_sizes = pad_h >= 0 && pad_w >= 0 && u > 0 && v > 0 && dilation_h > 0 && dilation_w > 0;
+  bool const is_known_mode = (mode == CUDNN_CONVOLUTION || mode == CUDNN_CROSS_CORRELATION) && is_known(compute_type);
+  if (descriptor == nullptr || !has_valid_sizes || !is_known_mode) {
     return CUDNN_STATUS_BAD_PARAM;
   }
-  *it = {true, {pad_h, pad_w}, {u, v}, {dilation_h, dilation_w}, mode, computed_in, it->math, it->groups};
+  *descriptor = {true, {pad_h, pad_w}, {u, v},           {dilation_h, dilation_w},
+                 mode, compute_type,   descriptor->math, descriptor->groups};
   return CUDNN_STATUS_SUCCESS;
 }
 
-cudnnStatus_t cudnnSetConvolutionGroupCount(cudnnConvolutionDescriptor_t it, int groups) {
-  if (it == nullptr || groups < 1) {
+cudnnStatus_t cudnnSetConvolutionGroupCount(cudnnConvolutionDescriptor_t descriptor, int groups) {
+  if (descriptor == nullptr || groups < 1) {
     return CUDNN_STATUS_BAD_PARAM;
   }
-  it->groups = groups;
+  descriptor->groups = groups;
   return CUDNN_STATUS_SUCCESS;
 }
 
-cudnnStatus_t cudnnSetConvolutionMathType(cudnnConvolutionDescriptor_t it, cudnnMathType_t math) {
-  if (it == nullptr || math < CUDNN_DEFAULT_MATH || math > CUDNN_FMA_MATH) {
+cudnnStatus_t cudnnSetConvolutionMathType(cudnnConvolutionDescriptor_t descriptor, cudnnMathType_t math) {
+  if (descriptor == nullptr || math < CUDNN_DEFAULT_MATH || math > CUDNN_FMA_MATH) {
     return CUDNN_STATUS_BAD_PARAM;
   }
-  it->math = math;
+  descriptor->math = math;
   return CUDNN_STATUS_SUCCESS;
 }

@@ -43,19 +43,19 @@ cudaError_t cudaSetDevice(int device) {
     return cudaSuccess;
   });
 }
-cudaError_t cudaGetDeviceProperties(cudaDeviceProp* known, int device) {
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   return call_for(device, [&](device_state const& d) {
-    *known = {};
-    std::strcpy(known->name, "emulated GPU");
-    known->multiProcessorCount = static_cast<int>(d.multiprocessors);
-    known->major = 9;
+    *properties = {};
+    std::strcpy(properties->name, "emulated GPU");
+    properties->multiProcessorCount = static_cast<int>(d.multiprocessors);
+    properties->major = 9;
     return cudaSuccess;
   });
 }
-cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr which, int device) {
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
   return call_for(device, [&](device_state const& d) {
-    if (which != cudaDevAttrMultiProcessorCount) {
-      fail("the attribute " + std::to_string(which) + " of a device is not known here");
+    if (attribute != cudaDevAttrMultiProcessorCount) {
+      fail("the attribute " + std::to_string(attribute) + " of a device is not known here");
     }
     *value = static_cast<int>(d.multiprocessors);
     return cudaSuccess;
@@ -70,9 +70,9 @@ cudaError_t cudaDeviceGetPCIBusId(char* text, int bytes, int device) {
 cudaError_t cudaDeviceGetByPCIBusId(int* device, char const* text) {
   return call([&] {
     for (auto const& d : machine::get().devices) {
-      char known[32];
-      static_cast<void>(cudaDeviceGetPCIBusId(known, sizeof known, d->number));
-      if (std::strcmp(text, known) == 0) {
+      char id[32];
+      static_cast<void>(cudaDeviceGetPCIBusId(id, sizeof id, d->number));
+      if (std::strcmp(text, id) == 0) {
         *device = d->number;
         return cudaSuccess;
       }
@@ -80,28 +80,28 @@ cudaError_t cudaDeviceGetByPCIBusId(int* device, char const* text) {
     return cudaErrorInvalidValue;
   });
 }
-cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int other) {
+cudaError_t cudaDeviceCanAccessPeer(int* can_access, int device, int peer) {
   return call_for(device, [&](device_state const& d) {
-    *can = d.number != other ? 1 : 0;
-    return is_device(other) ? cudaSuccess : cudaErrorInvalidDevice;
+    *can_access = d.number != peer ? 1 : 0;
+    return is_device(peer) ? cudaSuccess : cudaErrorInvalidDevice;
   });
 }
-cudaError_t cudaDeviceEnablePeerAccess(int other, unsigned flags) {
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
   return uncaptured_call([&](lock_type const&) {
-    if (flags != 0 || !is_device(other) || other == current) {
+    if (flags != 0 || !is_device(peer) || peer == current) {
       return flags != 0 ? cudaErrorInvalidValue : cudaErrorInvalidDevice;
     }
-    auto reaches = machine::get().device(current).reaches.begin() + other;
-    if (*reaches) {
+    auto is_reachable = machine::get().device(current).reachable.begin() + peer;
+    if (*is_reachable) {
       return cudaErrorPeerAccessAlreadyEnabled;
     }
-    *reaches = true;
+    *is_reachable = true;
     return cudaSuccess;
   });
 }
-cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* most) {
+cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
   *least = 0;
-  *most = -1;
+  *greatest = -1;
   return call([] { return cudaSuccess; });
 }
 cudaError_t cudaDeviceSynchronize() {

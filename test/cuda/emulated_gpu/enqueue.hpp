@@ -9,15 +9,15 @@ namespace tutti::emulated_gpu {
 
 /// Enqueues a function of the host: it runs once all earlier work of the stream is done.
 template <class Work>
-[[nodiscard]] cudaError_t enqueue(cudaStream_t in, Work work) {
-  auto owned = std::make_unique<Work>(std::move(work));
-  auto const run = [](void* it) {
-    std::unique_ptr<Work> const mine(static_cast<Work*>(it));
-    (*mine)();
+[[nodiscard]] cudaError_t enqueue(cudaStream_t stream, Work work) {
+  auto work_copy = std::make_unique<Work>(std::move(work));
+  auto const run = [](void* argument) {
+    std::unique_ptr<Work> const function(static_cast<Work*>(argument));
+    (*function)();
   };
-  cudaError_t const status = cudaLaunchHostFunc(in, run, owned.get());
+  cudaError_t const status = cudaLaunchHostFunc(stream, run, work_copy.get());
   if (status == cudaSuccess) {
-    static_cast<void>(owned.release());
+    static_cast<void>(work_copy.release());
   }
   return status;
 }

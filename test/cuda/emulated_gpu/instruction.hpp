@@ -15,8 +15,8 @@
 namespace emulated_gpu {
 
 /// Ends the program because it did something invalid on a GPU, or unknown to this emulator.
-[[noreturn]] inline void fail(std::string const& why) {
-  std::fprintf(stderr, "emulated GPU: %s\n", why.c_str());
+[[noreturn]] inline void fail(std::string const& message) {
+  std::fprintf(stderr, "emulated GPU: %s\n", message.c_str());
   std::fflush(stderr);
   std::abort();
 }
@@ -35,25 +35,25 @@ using action = void (*)(warp&, instruction const&, lane_mask);
 
 /// A decoded instruction. Operands are register numbers; numbers beyond the registers are constants.
 struct instruction {
-  enum class kind : std::uint8_t { compute, jump, leave, barrier, barrier_of_all, meeting, pause };
-  enum class room : std::uint8_t { anywhere, parameters, global, shared };
+  enum class kind_type : std::uint8_t { compute, jump, leave, barrier, barrier_and, warp_sync, pause };
+  enum class address_space : std::uint8_t { generic, parameters, global, shared };
   static constexpr std::uint32_t none = UINT32_MAX;
 
-  kind what = kind::compute;
+  kind_type kind = kind_type::compute;
   action run = nullptr;  ///< null: nothing is computed
-  std::array<std::uint32_t, 4> to{none, none, none, none};
-  std::array<std::uint32_t, 4> from{none, none, none, none};
+  std::array<std::uint32_t, 4> destinations{none, none, none, none};
+  std::array<std::uint32_t, 4> sources{none, none, none, none};
   std::uint32_t address = none;  ///< the operand with the memory address
   std::int64_t offset = 0;       ///< offset from that address
-  room where = room::anywhere;   ///< the address space
-  bool is_weak = true;           ///< false: other threads may use the memory without a barrier in between
+  address_space space = address_space::generic;
+  bool is_weak = true;  ///< false: other threads may use the memory without a barrier in between
   bool fence_before = false;
-  bool fence_behind = false;
-  std::uint32_t target = 0;      ///< destination of a jump
-  std::uint32_t members = none;  ///< operand with the mask of threads that synchronise
-  std::uint32_t guard = none;    ///< operand with the predicate
-  bool unless = false;           ///< true if the predicate must be false
-  std::uint32_t line = 0;        ///< line in the kernel's text
+  bool fence_after = false;
+  std::uint32_t target = 0;       ///< destination of a jump
+  std::uint32_t members = none;   ///< operand with the mask of threads that synchronise
+  std::uint32_t guard = none;     ///< operand with the predicate
+  bool is_guard_negated = false;  ///< true if the predicate must be false
+  std::uint32_t line = 0;         ///< line in the kernel's text
 };
 
 /// Reads a number of type T from a register's low bits; its counterpart writes one.

@@ -16,13 +16,13 @@ struct extent {
   std::uint32_t y = 1;
   std::uint32_t z = 1;
 
-  [[nodiscard]] std::uint64_t all() const noexcept { return std::uint64_t{x} * y * z; }
+  [[nodiscard]] std::uint64_t volume() const noexcept { return std::uint64_t{x} * y * z; }
 };
 
 /// An operand whose value is known at launch.
 struct constant {
-  enum class kind : std::uint8_t { number, parameter };
-  kind what = kind::number;
+  enum class kind_type : std::uint8_t { number, parameter };
+  kind_type kind = kind_type::number;
   std::uint64_t value = 0;  ///< a number, or the offset of a parameter
 };
 
@@ -36,7 +36,7 @@ struct kernel {
   std::vector<std::pair<std::size_t, std::size_t>> parameters;  ///< offset and bytes of each
   std::size_t parameter_bytes = 0;
   std::size_t shared_bytes = 0;
-  std::uint32_t most_threads = 1024;
+  std::uint32_t max_threads = 1024;
 };
 
 }  // namespace emulated_gpu

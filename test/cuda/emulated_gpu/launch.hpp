@@ -16,14 +16,14 @@ namespace emulated_gpu {
 /// A block of a launched kernel. Its warps run in random order, a few instructions at a time.
 class block {
  public:
-  block(block_state const& of, std::uint32_t seed) : of_(std::make_unique<block_state>(of)), order_(seed) {
-    of_->shared.assign(of_->code->shared_bytes,
-                       // The pattern makes memory that was never written read as nonsense.
-                       std::byte{0xA5});
-    of_->uses.resize(of_->code->shared_bytes);
-    auto const threads = static_cast<std::uint32_t>(of_->threads.all());
+  block(block_state const& initial, std::uint32_t seed) : state_(std::make_unique<block_state>(initial)), order_(seed) {
+    state_->shared_memory.assign(state_->code->shared_bytes,
+                                 // The pattern makes memory that was never written read as nonsense.
+                                 std::byte{0xA5});
+    state_->uses.resize(state_->code->shared_bytes);
+    auto const threads = static_cast<std::uint32_t>(state_->threads.volume());
     for (std::uint32_t first = 0; first < threads; first += warp_size) {
-      warps_.push_back(std::make_unique<warp>(*of_, first, threads - first));
+      warps_.push_back(std::make_unique<warp>(*state_, first, threads - first));
     }
   }
 
@@ -50,11 +50,11 @@ class block {
       }
     }
     if (!alive) {
-      of_->stores.drain();
+      state_->stores.drain();
       return state::ended;
     }
     if (!moves && !idles) {
-      meet();
+      complete_barrier();
       return state::moves;
     }
     return moves ? state::moves : state::idles;
@@ -62,37 +62,37 @@ class block {
 
  private:
   /// Completes a barrier at which all warps wait. Fails if they are at different barriers.
-  void meet() {
-    auto const for_all = [&](auto const& f) {
+  void complete_barrier() {
+    auto const for_each_waiting = [&](auto const& f) {
       for (auto const& w : warps_) {
         for_each_lane(w->waiting(), [&](unsigned l) { f(*w, l); });
       }
     };
-    std::uint32_t at = UINT32_MAX;
-    for_all([&](warp& w, unsigned l) {
-      if (at != UINT32_MAX && w.place(l) != at) {
-        of_->fail_at(of_->code->code[at], "threads of a block wait at different barriers, the other one is line " +
-                                              std::to_string(w.place(l)) + " of the kernel, and this one " +
-                                              std::to_string(at));
+    std::uint32_t pc = UINT32_MAX;
+    for_each_waiting([&](warp& w, unsigned l) {
+      if (pc != UINT32_MAX && w.pc(l) != pc) {
+        state_->fail_at(state_->code->code[pc],
+                        "threads of a block wait at different barriers, the other one is line " +
+                            std::to_string(w.pc(l)) + " of the kernel, and this one " + std::to_string(pc));
       }
-      at = w.place(l);
+      pc = w.pc(l);
     });
     for (auto const& w : warps_) {
-      w->expect_all_at(of_->code->code[at == UINT32_MAX ? 0 : at]);
+      w->expect_all_at(state_->code->code[pc == UINT32_MAX ? 0 : pc]);
     }
-    instruction const& i = of_->code->code[at];
-    if (i.what == instruction::kind::barrier_of_all) {
-      bool all = true;
-      for_all([&](warp& w, unsigned l) { all = all && (w.from(i.from[0])[l] & 1) != 0; });
-      for_all([&](warp& w, unsigned l) { w.to(i.to[0])[l] = all ? 1 : 0; });
+    instruction const& i = state_->code->code[pc];
+    if (i.kind == instruction::kind_type::barrier_and) {
+      bool conjunction = true;
+      for_each_waiting([&](warp& w, unsigned l) { conjunction = conjunction && (w.source(i.sources[0])[l] & 1) != 0; });
+      for_each_waiting([&](warp& w, unsigned l) { w.destination(i.destinations[0])[l] = conjunction ? 1 : 0; });
     }
     for (auto const& w : warps_) {
-      w->pass();
+      w->pass_barrier();
     }
-    ++of_->barriers;
+    ++state_->barriers;
   }
 
-  std::unique_ptr<block_state> of_;
+  std::unique_ptr<block_state> state_;
   std::vector<std::unique_ptr<warp>> warps_;
   std::minstd_rand order_;
 };
@@ -106,8 +106,9 @@ class launch {
       std::memcpy(parameters_.data() + k.parameters[p].first, arguments[p], k.parameters[p].second);
     }
     for (constant const& c : k.constants) {
-      std::uint64_t const value =
-          c.what == constant::kind::number ? c.value : reinterpret_cast<std::uint64_t>(parameters_.data()) + c.value;
+      std::uint64_t const value = c.kind == constant::kind_type::number
+                                      ? c.value
+                                      : reinterpret_cast<std::uint64_t>(parameters_.data()) + c.value;
       constants_.emplace_back().fill(value);
     }
     state_.code = &k;
@@ -119,14 +120,14 @@ class launch {
   launch(launch const&) = delete;
   launch& operator=(launch const&) = delete;
 
-  [[nodiscard]] std::uint64_t blocks() const noexcept { return grid_.all(); }
-  [[nodiscard]] block make_block(std::uint64_t number, std::uint32_t seed, block_state const& where) const {
+  [[nodiscard]] std::uint64_t blocks() const noexcept { return grid_.volume(); }
+  [[nodiscard]] block make_block(std::uint64_t number, std::uint32_t seed, block_state const& context) const {
     block_state s = state_;
-    s.place = {static_cast<std::uint32_t>(number % grid_.x), static_cast<std::uint32_t>(number / grid_.x % grid_.y),
+    s.index = {static_cast<std::uint32_t>(number % grid_.x), static_cast<std::uint32_t>(number / grid_.x % grid_.y),
                static_cast<std::uint32_t>(number / grid_.x / grid_.y)};
-    s.memory = where.memory;
-    s.may_reach = where.may_reach;
-    s.device = where.device;
+    s.memory = context.memory;
+    s.can_reach = context.can_reach;
+    s.device = context.device;
     return block(s, seed);
   }
 

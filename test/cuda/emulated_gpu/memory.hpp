@@ -21,13 +21,13 @@ namespace emulated_gpu {
 
 /// Memory known to devices: device memory, or pinned host memory.
 struct region {
-  static constexpr int of_host = -1;
+  static constexpr int no_device = -1;
 
   std::uint64_t first = 0;  ///< address for programs and kernels
   std::size_t bytes = 0;
-  std::byte* here = nullptr;  ///< address in this process
-  int device = of_host;
-  std::byte* mapped = nullptr;  ///< start of the mapping that contains it, for another process's memory
+  std::byte* host_address = nullptr;  ///< address in this process
+  int device = no_device;
+  std::byte* mapping = nullptr;  ///< start of the mapping that contains it, for another process's memory
 
   [[nodiscard]] bool has(std::uint64_t address, std::size_t count) const noexcept {
     return address >= first && address - first <= bytes && count <= bytes - (address - first);
@@ -37,8 +37,8 @@ struct region {
 /// All known memory of the process. Device addresses are invalid on the host: reading one there ends the program.
 class memory_map {
  public:
-  /// Bits that no address of a process has.
-  static constexpr std::uint64_t of_device = std::uint64_t{1} << 60;
+  /// A bit that no address of a process has.
+  static constexpr std::uint64_t device_bit = std::uint64_t{1} << 60;
 
   void add(region const& r) {
     std::scoped_lock const lock(mutex_);
@@ -48,22 +48,22 @@ class memory_map {
   /// @returns the removed region
   std::optional<region> remove(std::uint64_t first) {
     std::scoped_lock const lock(mutex_);
-    auto const it = regions_.find(first);
-    if (it == regions_.end()) {
+    auto const entry = regions_.find(first);
+    if (entry == regions_.end()) {
       return std::nullopt;
     }
-    region const r = it->second;
-    regions_.erase(it);
+    region const r = entry->second;
+    regions_.erase(entry);
     ++version_;
     return r;
   }
   [[nodiscard]] std::optional<region> find(std::uint64_t address, std::size_t count) const {
     std::scoped_lock const lock(mutex_);
-    auto it = regions_.upper_bound(address);
-    if (it == regions_.begin() || !(--it)->second.has(address, count)) {
+    auto entry = regions_.upper_bound(address);
+    if (entry == regions_.begin() || !(--entry)->second.has(address, count)) {
       return std::nullopt;
     }
-    return it->second;
+    return entry->second;
   }
   /// Changes whenever regions are added or removed.
   [[nodiscard]] std::uint64_t version() const noexcept { return version_.load(std::memory_order_acquire); }
@@ -92,55 +92,56 @@ class device_memory {
         fail("no memory for a device");
       }
       base_ = static_cast<std::byte*>(p);
-      free_[0] = capacity;
+      free_ranges_[0] = capacity;
     }
-    std::size_t const taken = (aligned + bytes + 2 * page - 1) / page * page;  // a gap follows every allocation
-    for (auto it = free_.begin(); it != free_.end(); ++it) {
-      if (it->second >= taken) {
-        std::size_t const at = it->first;
-        std::size_t const rest = it->second - taken;
-        free_.erase(it);
+    // A gap follows every allocation.
+    std::size_t const reserved_bytes = (alignment + bytes + 2 * page - 1) / page * page;
+    for (auto range = free_ranges_.begin(); range != free_ranges_.end(); ++range) {
+      if (range->second >= reserved_bytes) {
+        std::size_t const place = range->first;
+        std::size_t const rest = range->second - reserved_bytes;
+        free_ranges_.erase(range);
         if (rest != 0) {
-          free_[at + taken] = rest;
+          free_ranges_[place + reserved_bytes] = rest;
         }
-        used_[at] = taken;
-        std::memset(base_ + at, poison, taken);
-        return base_ + at + aligned;
+        allocations_[place] = reserved_bytes;
+        std::memset(base_ + place, poison, reserved_bytes);
+        return base_ + place + alignment;
       }
     }
     return nullptr;
   }
   void free(std::byte* p) {
     std::scoped_lock const lock(mutex_);
-    auto const at = offset(p) - aligned;
-    std::size_t const bytes = used_.at(at);
-    used_.erase(at);
-    auto it = free_.emplace(at, bytes).first;
-    if (auto const next = std::next(it); next != free_.end() && it->first + it->second == next->first) {
-      it->second += next->second;
-      free_.erase(next);
+    auto const place = offset(p) - alignment;
+    std::size_t const bytes = allocations_.at(place);
+    allocations_.erase(place);
+    auto range = free_ranges_.emplace(place, bytes).first;
+    if (auto const next = std::next(range); next != free_ranges_.end() && range->first + range->second == next->first) {
+      range->second += next->second;
+      free_ranges_.erase(next);
     }
-    if (it != free_.begin()) {
-      if (auto const before = std::prev(it); before->first + before->second == it->first) {
-        before->second += it->second;
-        free_.erase(it);
+    if (range != free_ranges_.begin()) {
+      if (auto const previous = std::prev(range); previous->first + previous->second == range->first) {
+        previous->second += range->second;
+        free_ranges_.erase(range);
       }
     }
-    static_cast<void>(fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(at),
+    static_cast<void>(fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(place),
                                 static_cast<off_t>(bytes)));
   }
   [[nodiscard]] std::size_t offset(std::byte const* p) const { return static_cast<std::size_t>(p - base_); }
   [[nodiscard]] int file() const noexcept { return file_; }
 
  private:
-  static constexpr std::size_t aligned = 256;  ///< CUDA promises no more
-  static constexpr int poison = 0xA5;          ///< makes memory that was never written read as nonsense
+  static constexpr std::size_t alignment = 256;  ///< CUDA promises no more
+  static constexpr int poison = 0xA5;            ///< makes memory that was never written read as nonsense
 
   std::mutex mutex_;
   int file_ = -1;
   std::byte* base_ = nullptr;
-  std::map<std::size_t, std::size_t> free_;
-  std::map<std::size_t, std::size_t> used_;
+  std::map<std::size_t, std::size_t> free_ranges_;
+  std::map<std::size_t, std::size_t> allocations_;
 };
 
 }  // namespace emulated_gpu

@@ -17,7 +17,7 @@ enum class number { float32, float16, bfloat16 };
 
 /// Calls f with a number of that type and returns the result.
 template <class Function>
-decltype(auto) with_one(number type, Function const& f) {
+decltype(auto) with_sample(number type, Function const& f) {
   switch (type) {
     case number::float16:
       return f(half{});
@@ -29,12 +29,12 @@ decltype(auto) with_one(number type, Function const& f) {
 }
 
 [[nodiscard]] inline std::size_t bytes_of(number type) {
-  return with_one(type, [](auto one) { return sizeof one; });
+  return with_sample(type, [](auto sample) { return sizeof sample; });
 }
 
 /// True if the address is aligned for the type.
-[[nodiscard]] inline bool aligned(void const* at, number type) {
-  return reinterpret_cast<std::uintptr_t>(at) % bytes_of(type) == 0;
+[[nodiscard]] inline bool is_aligned(void const* address, number type) {
+  return reinterpret_cast<std::uintptr_t>(address) % bytes_of(type) == 0;
 }
 
 /// Contiguous numbers in device memory.
@@ -47,18 +47,19 @@ struct numbers {
 };
 
 /// Converts numbers to floats.
-[[nodiscard]] inline std::vector<float> floats(numbers const& from) {
-  std::vector<float> to(from.count);
-  if (to.empty()) {
-    return to;  // empty arrays may have no memory
+[[nodiscard]] inline std::vector<float> floats(numbers const& source) {
+  std::vector<float> result(source.count);
+  if (result.empty()) {
+    return result;  // empty arrays may have no memory
   }
-  with_one(from.type, [&](auto one) {
-    auto const* const in = reinterpret_cast<decltype(one) const*>(emulated_gpu_memory(from.first, from.bytes()));
-    for (std::size_t i = 0; i < from.count; ++i) {
-      to[i] = in[i];
+  with_sample(source.type, [&](auto sample) {
+    auto const* const input =
+        reinterpret_cast<decltype(sample) const*>(emulated_gpu_memory(source.first, source.bytes()));
+    for (std::size_t i = 0; i < source.count; ++i) {
+      result[i] = input[i];
     }
   });
-  return to;
+  return result;
 }
 
 /// Factors of the computed values and of the previous values.
@@ -68,21 +69,21 @@ struct blend {
 };
 
 /// Sets the numbers to alpha x + beta times their previous values, rounded to nearest, ties to even.
-inline void store(float const* x, numbers const& to, blend by) {
-  with_one(to.type, [&](auto one) {
-    using type = decltype(one);
-    auto* const out = reinterpret_cast<type*>(emulated_gpu_memory(to.first, to.bytes()));
-    for (std::size_t i = 0; by.beta == 0 && i < to.count; ++i) {
-      out[i] = static_cast<type>(by.alpha * x[i]);
+inline void store(float const* x, numbers const& destination, blend factors) {
+  with_sample(destination.type, [&](auto sample) {
+    using type = decltype(sample);
+    auto* const output = reinterpret_cast<type*>(emulated_gpu_memory(destination.first, destination.bytes()));
+    for (std::size_t i = 0; factors.beta == 0 && i < destination.count; ++i) {
+      output[i] = static_cast<type>(factors.alpha * x[i]);
     }
-    for (std::size_t i = 0; by.beta != 0 && i < to.count; ++i) {
-      out[i] = static_cast<type>(by.alpha * x[i] + by.beta * static_cast<float>(out[i]));
+    for (std::size_t i = 0; factors.beta != 0 && i < destination.count; ++i) {
+      output[i] = static_cast<type>(factors.alpha * x[i] + factors.beta * static_cast<float>(output[i]));
     }
   });
 }
 
 /// Overwrites device memory with NaNs of every type, to reveal memory that was read or kept by mistake.
-inline void spoil(void const* first, std::size_t bytes) {
+inline void poison(void const* first, std::size_t bytes) {
   if (bytes != 0) {
     std::memset(emulated_gpu_memory(first, bytes), 0xff, bytes);
   }

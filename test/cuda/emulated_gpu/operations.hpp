@@ -12,20 +12,20 @@ namespace emulated_gpu {
 using operations = std::unordered_map<std::string, action>;
 
 /// Adds arithmetic instructions.
-void add_arithmetic(operations& to);
+void add_arithmetic(operations& table);
 /// Adds instructions that access memory, describe threads, or move the bits of registers.
-void add_accesses(operations& to);
+void add_accesses(operations& table);
 
 /// @returns null if the name is unknown
 [[nodiscard]] inline action operation(std::string const& name) {
-  static operations const all = [] {
-    operations made;
-    add_arithmetic(made);
-    add_accesses(made);
-    return made;
+  static operations const table = [] {
+    operations result;
+    add_arithmetic(result);
+    add_accesses(result);
+    return result;
   }();
-  auto const it = all.find(name);
-  return it == all.end() ? nullptr : it->second;
+  auto const entry = table.find(name);
+  return entry == table.end() ? nullptr : entry->second;
 }
 
 }  // namespace emulated_gpu

@@ -11,50 +11,50 @@ namespace tutti::emulated_gpu {
 /// A matrix with any distance between rows and between columns.
 struct strided_matrix {
   float const* first;
-  std::size_t to_next_row;
-  std::size_t to_next_column;
+  std::size_t row_stride;
+  std::size_t column_stride;
 };
 /// A matrix with contiguous rows.
 template <class Float>
 struct matrix_of_rows {
   Float* first;
-  std::size_t to_next_row;
+  std::size_t row_stride;
 };
 
 namespace product_detail {
 
-inline constexpr std::size_t depth = 256;  // length of partial sums, which are then added to the total
-inline constexpr std::size_t tall = 4;     // height of a tile, whose sums stay in registers
-inline constexpr std::size_t wide = 8;
+inline constexpr std::size_t depth = 256;      // length of partial sums, which are then added to the total
+inline constexpr std::size_t tile_height = 4;  // height of a tile, whose sums stay in registers
+inline constexpr std::size_t tile_width = 8;
 /// A row of sums in a tile. GCC 12 makes slower code of a loop over floats.
-using floats_of_tile [[gnu::vector_size(wide * sizeof(float))]] = float;
+using floats_of_tile [[gnu::vector_size(tile_width * sizeof(float))]] = float;
 using panel = std::array<floats_of_tile, depth>;
 
 /// Copies some columns of some rows and pads with zeros.
-inline void fill(panel& to, matrix_of_rows<float const> from, std::size_t rows, std::size_t columns) {
+inline void fill(panel& destination, matrix_of_rows<float const> source, std::size_t rows, std::size_t columns) {
   for (std::size_t k = 0; k < rows; ++k) {
-    float row[wide] = {};
-    std::copy(from.first + k * from.to_next_row, from.first + k * from.to_next_row + columns, row);
-    std::memcpy(&to[k], row, sizeof row);
+    float row[tile_width] = {};
+    std::copy(source.first + k * source.row_stride, source.first + k * source.row_stride + columns, row);
+    std::memcpy(&destination[k], row, sizeof row);
   }
 }
 
 /// Adds a tile's sums of `terms` products.
 inline void add_tile(strided_matrix a, panel const& b, std::size_t terms, matrix_of_rows<float> c, std::size_t rows,
                      std::size_t columns) {
-  floats_of_tile sums[tall] = {};
-  float const* row[tall];
-  for (std::size_t i = 0; i < tall; ++i) {
-    row[i] = a.first + std::min(i, rows - 1) * a.to_next_row;
+  floats_of_tile sums[tile_height] = {};
+  float const* row[tile_height];
+  for (std::size_t i = 0; i < tile_height; ++i) {
+    row[i] = a.first + std::min(i, rows - 1) * a.row_stride;
   }
   for (std::size_t k = 0; k < terms; ++k) {
-    for (std::size_t i = 0; i < tall; ++i) {
-      sums[i] += row[i][k * a.to_next_column] * b[k];
+    for (std::size_t i = 0; i < tile_height; ++i) {
+      sums[i] += row[i][k * a.column_stride] * b[k];
     }
   }
   for (std::size_t i = 0; i < rows; ++i) {
     for (std::size_t j = 0; j < columns; ++j) {
-      c.first[i * c.to_next_row + j] += sums[i][j];
+      c.first[i * c.row_stride + j] += sums[i][j];
     }
   }
 }
@@ -67,13 +67,13 @@ inline void add_product(std::size_t rows, std::size_t columns, std::size_t terms
   using namespace product_detail;
   panel part;
   for (std::size_t k = 0; k < terms; k += depth) {
-    std::size_t const some = std::min(depth, terms - k);
-    for (std::size_t j = 0; j < columns; j += wide) {
-      std::size_t const across = std::min(wide, columns - j);
-      fill(part, {b.first + k * b.to_next_row + j, b.to_next_row}, some, across);
-      for (std::size_t i = 0; i < rows; i += tall) {
-        add_tile({a.first + i * a.to_next_row + k * a.to_next_column, a.to_next_row, a.to_next_column}, part, some,
-                 {c.first + i * c.to_next_row + j, c.to_next_row}, std::min(tall, rows - i), across);
+    std::size_t const part_terms = std::min(depth, terms - k);
+    for (std::size_t j = 0; j < columns; j += tile_width) {
+      std::size_t const width = std::min(tile_width, columns - j);
+      fill(part, {b.first + k * b.row_stride + j, b.row_stride}, part_terms, width);
+      for (std::size_t i = 0; i < rows; i += tile_height) {
+        add_tile({a.first + i * a.row_stride + k * a.column_stride, a.row_stride, a.column_stride}, part, part_terms,
+                 {c.first + i * c.row_stride + j, c.row_stride}, std::min(tile_height, rows - i), width);
       }
     }
   }

@@ -30,13 +30,13 @@ struct program {
   std::unordered_map<void const*, std::unique_ptr<CUkern_st>> kernels;
 
   static program& get() {
-    static program* const one = new program;
-    return *one;
+    static program* const instance = new program;
+    return *instance;
   }
   [[nodiscard]] CUkern_st* find(void const* function) {
     std::scoped_lock const lock(mutex);
-    auto const it = kernels.find(function);
-    return it == kernels.end() ? nullptr : it->second.get();
+    auto const entry = kernels.find(function);
+    return entry == kernels.end() ? nullptr : entry->second.get();
   }
   [[nodiscard]] kernel const& code_of(CUkern_st& k) {
     std::scoped_lock const lock(mutex);
@@ -49,12 +49,12 @@ struct program {
 
 /// The PTX text of a program's kernels, in the container that nvcc embeds.
 std::string_view text_of(void const* wrapper) {
-  struct wrapped {
+  struct wrapper_type {
     std::uint32_t magic;
     std::uint32_t version;
     std::byte const* data;
   };
-  auto const* const data = static_cast<wrapped const*>(wrapper)->data;
+  auto const* const data = static_cast<wrapper_type const*>(wrapper)->data;
   auto const number = [](std::byte const* p, std::size_t bytes) {
     std::uint64_t n = 0;
     std::memcpy(&n, p, bytes);
@@ -62,8 +62,8 @@ std::string_view text_of(void const* wrapper) {
   };
   std::uint64_t const head = number(data + 6, 2);
   std::uint64_t const size = number(data + 8, 8);
-  for (std::uint64_t at = head; at < head + size;) {
-    std::byte const* const entry = data + at;
+  for (std::uint64_t offset = head; offset < head + size;) {
+    std::byte const* const entry = data + offset;
     std::uint64_t const entry_head = number(entry + 4, 4);
     std::uint64_t const bytes = number(entry + 8, 8);
     if (number(entry, 2) == 1) {
@@ -73,7 +73,7 @@ std::string_view text_of(void const* wrapper) {
       }
       return text;
     }
-    at += entry_head + bytes;
+    offset += entry_head + bytes;
   }
   fail("a program has no text of its kernels; compile it with nvcc -arch=compute_90 or sm_90");
 }
@@ -81,41 +81,42 @@ std::string_view text_of(void const* wrapper) {
 /// Loads a kernel on the current device. CUDA may wait for running kernels then.
 void load(lock_type& lock, CUkern_st* k) {
   device_state& d = machine::get().device(current);
-  if (d.loaded.insert(k).second && !machine::get().changed.wait_for(lock, patience(), [&] { return d.kernels == 0; })) {
+  if (d.loaded_kernels.insert(k).second &&
+      !machine::get().change.wait_for(lock, patience(), [&] { return d.kernels == 0; })) {
     fail("the first launch of " + k->name + " waits for kernels that do not end");
   }
 }
 
 /// True if a device supports the grid and the block.
 [[nodiscard]] bool are_possible(dim3 grid, dim3 threads) {
-  auto const within = [](dim3 const& n, unsigned x, unsigned y, unsigned z) {
+  auto const fits = [](dim3 const& n, unsigned x, unsigned y, unsigned z) {
     return n.x - 1 < x && n.y - 1 < y && n.z - 1 < z;
   };
-  return within(grid, 0x7fffffff, 0xffff, 0xffff) && within(threads, 1024, 1024, 64) &&
+  return fits(grid, 0x7fffffff, 0xffff, 0xffff) && fits(threads, 1024, 1024, 64) &&
          std::uint64_t{threads.x} * threads.y * threads.z <= 1024;
 }
-cudaError_t put_kernel(cudaStream_t s, kernel const& code, dim3 grid, dim3 threads, void** arguments) {
-  extent const all{threads.x, threads.y, threads.z};
-  if (all.all() > code.most_threads) {
-    fail(code.name + " is launched with blocks of " + std::to_string(all.all()) + " threads, and is bounded to " +
-         std::to_string(code.most_threads));
+cudaError_t enqueue_kernel(cudaStream_t s, kernel const& code, dim3 grid, dim3 threads, void** arguments) {
+  extent const block_size{threads.x, threads.y, threads.z};
+  if (block_size.volume() > code.max_threads) {
+    fail(code.name + " is launched with blocks of " + std::to_string(block_size.volume()) +
+         " threads, and is bounded to " + std::to_string(code.max_threads));
   }
-  bool const counted = s->capture == nullptr;
-  auto what = std::make_shared<launch const>(code, extent{grid.x, grid.y, grid.z}, all, arguments);
-  cudaError_t const put_in = put(s, [what = std::move(what), counted](device_state& d) {
-    run_kernel(d, *what);
-    if (counted) {
+  bool const is_counted = s->capture == nullptr;
+  auto kernel_launch = std::make_shared<launch const>(code, extent{grid.x, grid.y, grid.z}, block_size, arguments);
+  cudaError_t const status = enqueue(s, [kernel_launch = std::move(kernel_launch), is_counted](device_state& d) {
+    run_kernel(d, *kernel_launch);
+    if (is_counted) {
       kernel_has_run(d);
     }
   });
-  s->device.kernels += counted && put_in == cudaSuccess ? 1U : 0U;
-  return put_in;
+  s->device.kernels += is_counted && status == cudaSuccess ? 1U : 0U;
+  return status;
 }
 
 struct launch_configuration {
   dim3 grid;
   dim3 threads;
-  std::size_t shared;
+  std::size_t shared_bytes;
   cudaStream_t stream;
 };
 thread_local std::vector<launch_configuration> configurations;
@@ -143,35 +144,35 @@ void __cudaRegisterFunction(void** handle, char const* host, char*, char const* 
   p.kernels[host] = std::make_unique<CUkern_st>(CUkern_st{text_of(handle), name, std::nullopt});
 }
 
-unsigned __cudaPushCallConfiguration(dim3 grid, dim3 threads, std::size_t shared, cudaStream_t stream) {
-  configurations.push_back({grid, threads, shared, stream});
+unsigned __cudaPushCallConfiguration(dim3 grid, dim3 threads, std::size_t shared_bytes, cudaStream_t stream) {
+  configurations.push_back({grid, threads, shared_bytes, stream});
   return 0;
 }
-cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* threads, std::size_t* shared, void* stream) {
+cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* threads, std::size_t* shared_bytes, void* stream) {
   launch_configuration const c = configurations.back();
   configurations.pop_back();
   *grid = c.grid;
   *threads = c.threads;
-  *shared = c.shared;
+  *shared_bytes = c.shared_bytes;
   *static_cast<cudaStream_t*>(stream) = c.stream;
   return cudaSuccess;
 }
-cudaError_t __cudaGetKernel(cudaKernel_t* found, void const* function) {
-  *found = nullptr;
+cudaError_t __cudaGetKernel(cudaKernel_t* result, void const* function) {
+  *result = nullptr;
   return call([&] {
-    *found = reinterpret_cast<cudaKernel_t>(program::get().find(function));
-    return *found == nullptr ? cudaErrorInvalidDeviceFunction : cudaSuccess;
+    *result = reinterpret_cast<cudaKernel_t>(program::get().find(function));
+    return *result == nullptr ? cudaErrorInvalidDeviceFunction : cudaSuccess;
   });
 }
 
-cudaError_t __cudaLaunchKernel(cudaKernel_t which, dim3 grid, dim3 threads, void** arguments, std::size_t shared,
+cudaError_t __cudaLaunchKernel(cudaKernel_t handle, dim3 grid, dim3 threads, void** arguments, std::size_t shared_bytes,
                                cudaStream_t stream) {
   return call([&] {
-    auto* const k = reinterpret_cast<CUkern_st*>(which);
+    auto* const k = reinterpret_cast<CUkern_st*>(handle);
     if (k == nullptr || !are_possible(grid, threads)) {
       return k == nullptr ? cudaErrorInvalidDeviceFunction : cudaErrorInvalidConfiguration;
     }
-    if (shared != 0) {
+    if (shared_bytes != 0) {
       fail(k->name + " is launched with shared memory of the launch, which is not known here");
     }
     kernel const& code = program::get().code_of(*k);
@@ -181,11 +182,11 @@ cudaError_t __cudaLaunchKernel(cudaKernel_t which, dim3 grid, dim3 threads, void
       return cudaErrorInvalidResourceHandle;
     }
     load(lock, k);
-    return put_kernel(s, code, grid, threads, arguments);
+    return enqueue_kernel(s, code, grid, threads, arguments);
   });
 }
 
-cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* known, void const* function) {
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, void const* function) {
   return call([&] {
     CUkern_st* const k = program::get().find(function);
     if (k == nullptr) {
@@ -194,9 +195,9 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* known, void const* functio
     kernel const& code = program::get().code_of(*k);
     lock_type lock(machine::get().mutex);
     load(lock, k);
-    *known = {};
-    known->maxThreadsPerBlock = static_cast<int>(code.most_threads);
-    known->sharedSizeBytes = code.shared_bytes;
+    *attributes = {};
+    attributes->maxThreadsPerBlock = static_cast<int>(code.max_threads);
+    attributes->sharedSizeBytes = code.shared_bytes;
     return cudaSuccess;
   });
 }

@@ -22,10 +22,11 @@ class reader {
   /// Reads the kernel of that name in a module's text.
   [[nodiscard]] static kernel read(std::string_view module, std::string const& name) {
     reader r;
-    r.k_.name = name;
-    for (std::size_t at = module.find("\n.shared "); at != module.npos; at = module.find("\n.shared ", at + 1)) {
-      std::string const text(module.substr(at + 1, module.find(';', at) - at - 1));
-      r.outside_.emplace(r.variable(text).name, text);
+    r.kernel_.name = name;
+    for (std::size_t place = module.find("\n.shared "); place != module.npos;
+         place = module.find("\n.shared ", place + 1)) {
+      std::string const text(module.substr(place + 1, module.find(';', place) - place - 1));
+      r.module_variables_.emplace(r.parse_variable(text).name, text);
     }
     std::size_t const entry = module.find(".entry " + name + "(");
     if (entry == module.npos) {
@@ -38,29 +39,29 @@ class reader {
     }
     r.read_head(std::string(module.substr(entry, open - entry)));
     r.read_body(module.substr(open + 1, close - open - 2));
-    r.end();
-    return std::move(r.k_);
+    r.finish();
+    return std::move(r.kernel_);
   }
 
  private:
-  [[nodiscard]] static std::string trimmed(std::string_view s) {
+  [[nodiscard]] static std::string trim(std::string_view s) {
     constexpr std::string_view blank = " \t\n\r";
     std::size_t const first = s.find_first_not_of(blank);
     return first == s.npos ? std::string() : std::string(s.substr(first, s.find_last_not_of(blank) - first + 1));
   }
-  [[nodiscard]] static std::vector<std::string> split(std::string_view s, char at) {
-    std::vector<std::string> all;
+  [[nodiscard]] static std::vector<std::string> split(std::string_view s, char separator) {
+    std::vector<std::string> pieces;
     int depth = 0;
     std::size_t first = 0;
     for (std::size_t k = 0; k <= s.size(); ++k) {
-      if (k == s.size() || (s[k] == at && depth == 0)) {
-        all.push_back(trimmed(s.substr(first, k - first)));
+      if (k == s.size() || (s[k] == separator && depth == 0)) {
+        pieces.push_back(trim(s.substr(first, k - first)));
         first = k + 1;
       } else {
         depth += s[k] == '{' ? 1 : s[k] == '}' ? -1 : 0;
       }
     }
-    return all;
+    return pieces;
   }
   [[nodiscard]] static bool is_number(std::string_view s) {
     return !s.empty() && (s[0] == '-' || (s[0] >= '0' && s[0] <= '9'));
@@ -71,8 +72,8 @@ class reader {
     }
     return s[0] == '-' ? 0 - std::stoull(s.substr(1), nullptr, 0) : std::stoull(s, nullptr, 0);
   }
-  [[noreturn]] void unknown(std::string const& statement) const {
-    fail(k_.name + " has what is not known here: " + statement);
+  [[noreturn]] void reject(std::string const& statement) const {
+    fail(kernel_.name + " has what is not known here: " + statement);
   }
 
   /// ".param .align 8 .b8 NAME[768]", ".param .u64 NAME", ".maxntid 512, 1, 1"
@@ -81,35 +82,35 @@ class reader {
     std::size_t const close = head.find(')', open);
     for (std::string const& p : split(std::string_view(head).substr(open + 1, close - open - 1), ',')) {
       if (!p.empty()) {
-        auto const [name, align, bytes] = variable(p);
-        k_.parameter_bytes = (k_.parameter_bytes + align - 1) / align * align;
-        k_.parameters.emplace_back(k_.parameter_bytes, bytes);
-        parameters_[name] = k_.parameter_bytes;
-        k_.parameter_bytes += bytes;
+        auto const [name, align, bytes] = parse_variable(p);
+        kernel_.parameter_bytes = (kernel_.parameter_bytes + align - 1) / align * align;
+        kernel_.parameters.emplace_back(kernel_.parameter_bytes, bytes);
+        parameters_[name] = kernel_.parameter_bytes;
+        kernel_.parameter_bytes += bytes;
       }
     }
-    if (std::size_t const most = head.find(".maxntid"); most != head.npos) {
-      k_.most_threads = 1;
+    if (std::size_t const bound = head.find(".maxntid"); bound != head.npos) {
+      kernel_.max_threads = 1;
       for (std::string const& n :
-           split(std::string_view(head).substr(most + 8, head.find('\n', most) - most - 8), ',')) {
-        k_.most_threads *= static_cast<std::uint32_t>(std::stoul(n));
+           split(std::string_view(head).substr(bound + 8, head.find('\n', bound) - bound - 8), ',')) {
+        kernel_.max_threads *= static_cast<std::uint32_t>(std::stoul(n));
       }
     }
   }
-  struct declared {
+  struct declaration {
     std::string name;
     std::size_t align = 1;
     std::size_t bytes = 0;
   };
-  [[nodiscard]] declared variable(std::string const& text) const {
-    declared d;
+  [[nodiscard]] declaration parse_variable(std::string const& text) const {
+    declaration d;
     std::size_t width = 0;
-    std::size_t aligned = 0;
+    std::size_t alignment = 0;
     auto const words = split(text, ' ');
     for (std::size_t w = 0; w != words.size(); ++w) {
       std::string const& word = words[w];
       if (word == ".align") {
-        aligned = std::stoul(words[++w]);
+        alignment = std::stoul(words[++w]);
       } else if (word.size() > 2 && word[0] == '.' && word.find_first_of("123468") == 2) {
         width = std::stoul(word.substr(2)) / 8;
       } else if (word[0] != '.') {
@@ -119,9 +120,9 @@ class reader {
       }
     }
     if (width == 0 || d.bytes == 0) {
-      unknown(text);
+      reject(text);
     }
-    d.align = aligned != 0 ? aligned : width;
+    d.align = alignment != 0 ? alignment : width;
     return d;
   }
 
@@ -137,7 +138,7 @@ class reader {
     std::size_t first = 0;
     while (first < text.size()) {
       std::size_t end = std::min(text.find(';', first), text.size());
-      std::string statement = trimmed(std::string_view(text).substr(first, end - first));
+      std::string statement = trim(std::string_view(text).substr(first, end - first));
       first = end + 1;
       read_labels(statement);
       if (!statement.empty()) {
@@ -150,14 +151,14 @@ class reader {
     while (!s.empty()) {
       if (s[0] == '{' || s[0] == '}') {
         if (s[0] == '{') {
-          rooms_.emplace_back();
+          scopes_.emplace_back();
         } else {
-          rooms_.pop_back();
+          scopes_.pop_back();
         }
-        s = trimmed(std::string_view(s).substr(1));
+        s = trim(std::string_view(s).substr(1));
       } else if (std::size_t const colon = s.find(':'); s[0] == '$' && colon != s.npos) {
-        labels_[s.substr(0, colon)] = static_cast<std::uint32_t>(k_.code.size());
-        s = trimmed(std::string_view(s).substr(colon + 1));
+        labels_[s.substr(0, colon)] = static_cast<std::uint32_t>(kernel_.code.size());
+        s = trim(std::string_view(s).substr(colon + 1));
       } else {
         return;
       }
@@ -165,20 +166,20 @@ class reader {
   }
 
   /// Allocates a variable in shared memory.
-  std::size_t share(std::string const& text) {
-    auto const [name, align, bytes] = variable(text);
-    std::size_t const at = (k_.shared_bytes + align - 1) / align * align;
-    k_.shared_bytes = at + bytes;
-    shared_[name] = at;
-    return at;
+  std::size_t allocate_shared(std::string const& text) {
+    auto const [name, align, bytes] = parse_variable(text);
+    std::size_t const offset = (kernel_.shared_bytes + align - 1) / align * align;
+    kernel_.shared_bytes = offset + bytes;
+    shared_offsets_[name] = offset;
+    return offset;
   }
   /// Declares registers: "%r<9>" in the whole kernel, "%t" or "a, b" in a scope.
   void read_registers(std::string const& text) {
     for (std::string const& name : split(text, ',')) {
-      if (std::size_t const many = name.find('<'); many != name.npos) {
-        numbered_.insert(name.substr(0, many));
+      if (std::size_t const bracket = name.find('<'); bracket != name.npos) {
+        register_prefixes_.insert(name.substr(0, bracket));
       } else {
-        rooms_.back()[name] = count_++;
+        scopes_.back()[name] = register_count_++;
       }
     }
   }
@@ -187,117 +188,117 @@ class reader {
       return;
     }
     if (statement.starts_with(".reg")) {
-      read_registers(trimmed(statement.substr(statement.find_first_of(" \t", statement.find('.', 1)))));
+      read_registers(trim(statement.substr(statement.find_first_of(" \t", statement.find('.', 1)))));
       return;
     }
     if (statement.starts_with(".shared")) {
-      share(statement);
+      allocate_shared(statement);
       return;
     }
     if (statement[0] == '.') {
-      unknown(statement);
+      reject(statement);
     }
     instruction i;
-    i.line = static_cast<std::uint32_t>(k_.lines.size());
-    k_.lines.push_back(statement);
+    i.line = static_cast<std::uint32_t>(kernel_.lines.size());
+    kernel_.lines.push_back(statement);
     std::string rest = statement;
     if (rest[0] == '@') {
-      i.unless = rest[1] == '!';
+      i.is_guard_negated = rest[1] == '!';
       std::size_t const end = rest.find_first_of(" \t");
-      std::size_t const begin = i.unless ? 2 : 1;
+      std::size_t const begin = i.is_guard_negated ? 2 : 1;
       i.guard = operand(rest.substr(begin, end - begin));
-      rest = trimmed(std::string_view(rest).substr(end));
+      rest = trim(std::string_view(rest).substr(end));
     }
     std::size_t const end = std::min(rest.find_first_of(" \t"), rest.size());
     std::string const name = rest.substr(0, end);
-    std::string const operands = trimmed(std::string_view(rest).substr(end));
+    std::string const operands = trim(std::string_view(rest).substr(end));
     read_instruction(i, name, operands.empty() ? std::vector<std::string>() : split(operands, ','));
-    k_.code.push_back(i);
+    kernel_.code.push_back(i);
   }
 
-  void read_instruction(instruction& i, std::string const& name, std::vector<std::string> const& of) {
+  void read_instruction(instruction& i, std::string const& name, std::vector<std::string> const& operands) {
     if (name == "bra" || name == "bra.uni") {
-      i.what = instruction::kind::jump;
-      jumps_.emplace_back(k_.code.size(), of.at(0));
+      i.kind = instruction::kind_type::jump;
+      jumps_.emplace_back(kernel_.code.size(), operands.at(0));
     } else if (name == "ret" || name == "exit") {
-      i.what = instruction::kind::leave;
+      i.kind = instruction::kind_type::leave;
     } else if (name == "bar.sync" || name == "barrier.sync") {
-      i.what = instruction::kind::barrier;
-      expect_barrier_zero(of);
+      i.kind = instruction::kind_type::barrier;
+      expect_barrier_zero(operands);
     } else if (name == "bar.red.and.pred" || name == "barrier.red.and.pred") {
-      i.what = instruction::kind::barrier_of_all;
-      expect_barrier_zero({of.at(1)});
-      i.to[0] = operand(of.at(0));
-      i.from[0] = operand(of.at(2));
+      i.kind = instruction::kind_type::barrier_and;
+      expect_barrier_zero({operands.at(1)});
+      i.destinations[0] = operand(operands.at(0));
+      i.sources[0] = operand(operands.at(2));
     } else if (name == "nanosleep.u32") {
-      i.what = instruction::kind::pause;
+      i.kind = instruction::kind_type::pause;
     } else if (name == "bar.warp.sync") {
-      i.what = instruction::kind::meeting;
-      i.members = operand(of.at(0));
+      i.kind = instruction::kind_type::warp_sync;
+      i.members = operand(operands.at(0));
     } else if (name.starts_with("shfl.sync")) {
-      i.what = instruction::kind::meeting;
-      i.run = known(name);
-      std::size_t const bar = of.at(0).find('|');
-      i.to[0] = operand(of[0].substr(0, bar));
-      if (bar != of[0].npos) {
-        i.to[1] = operand(of[0].substr(bar + 1));
+      i.kind = instruction::kind_type::warp_sync;
+      i.run = find_operation(name);
+      std::size_t const bar = operands.at(0).find('|');
+      i.destinations[0] = operand(operands[0].substr(0, bar));
+      if (bar != operands[0].npos) {
+        i.destinations[1] = operand(operands[0].substr(bar + 1));
       }
-      i.from = {operand(of.at(1)), operand(of.at(2)), operand(of.at(3)), instruction::none};
-      i.members = operand(of.at(4));
+      i.sources = {operand(operands.at(1)), operand(operands.at(2)), operand(operands.at(3)), instruction::none};
+      i.members = operand(operands.at(4));
     } else if (name.starts_with("ld.")) {
-      read_memory(i, name, of.at(0), of.at(1), i.to);
+      read_memory(i, name, operands.at(0), operands.at(1), i.destinations);
     } else if (name.starts_with("st.")) {
-      read_memory(i, name, of.at(1), of.at(0), i.from);
-    } else if (name.starts_with("mov.") && of.size() == 2) {
-      read_move(i, name, of[0], of[1]);
+      read_memory(i, name, operands.at(1), operands.at(0), i.sources);
+    } else if (name.starts_with("mov.") && operands.size() == 2) {
+      read_move(i, name, operands[0], operands[1]);
     } else {
-      i.run = known(name);
-      for (std::size_t k = 0; k != of.size(); ++k) {
-        (k == 0 ? i.to[0] : i.from.at(k - 1)) = operand(of[k]);
+      i.run = find_operation(name);
+      for (std::size_t k = 0; k != operands.size(); ++k) {
+        (k == 0 ? i.destinations[0] : i.sources.at(k - 1)) = operand(operands[k]);
       }
     }
   }
-  void expect_barrier_zero(std::vector<std::string> const& of) const {
-    if (of.size() != 1 || of[0] != "0") {
-      unknown("a barrier other than 0, or for some threads");
+  void expect_barrier_zero(std::vector<std::string> const& operands) const {
+    if (operands.size() != 1 || operands[0] != "0") {
+      reject("a barrier other than 0, or for some threads");
     }
   }
-  [[nodiscard]] action known(std::string const& name) const {
+  [[nodiscard]] action find_operation(std::string const& name) const {
     action const a = operation(name);
     if (a == nullptr) {
-      unknown(name);
+      reject(name);
     }
     return a;
   }
   /// "ld.acquire.sys.global.v4.f32 {a, b, c, d}, [p+16]"
-  void read_memory(instruction& i, std::string const& name, std::string const& numbers, std::string const& place,
+  void read_memory(instruction& i, std::string const& name, std::string const& numbers, std::string const& address_text,
                    std::array<std::uint32_t, 4>& operands) {
-    i.run = known(access(i, name));
+    i.run = find_operation(strip_qualifiers(i, name));
     std::size_t k = 0;
-    for (std::string const& one : parts(numbers)) {
-      operands.at(k++) = operand(one);
+    for (std::string const& item : parts(numbers)) {
+      operands.at(k++) = operand(item);
     }
-    std::string const inside = place.substr(1, place.size() - 2);
-    std::size_t const plus = inside.find('+');
-    std::string const base = trimmed(std::string_view(inside).substr(0, plus));
-    i.offset = plus == inside.npos ? 0 : static_cast<std::int64_t>(number(trimmed(inside.substr(plus + 1))));
+    std::string const expression = address_text.substr(1, address_text.size() - 2);
+    std::size_t const plus = expression.find('+');
+    std::string const base = trim(std::string_view(expression).substr(0, plus));
+    i.offset = plus == expression.npos ? 0 : static_cast<std::int64_t>(number(trim(expression.substr(plus + 1))));
     i.address = operand(base);
   }
   /// An instruction's name without the address space and the memory order, which are set in `i`.
-  [[nodiscard]] static std::string access(instruction& i, std::string const& name) {
-    using room = instruction::room;
+  [[nodiscard]] static std::string strip_qualifiers(instruction& i, std::string const& name) {
+    using space = instruction::address_space;
     std::string rest;
     for (std::string const& word : split(name, '.')) {
       if (word == "param") {
-        i.where = room::parameters;
+        i.space = space::parameters;
       } else if (word == "global") {
-        i.where = room::global;
+        i.space = space::global;
       } else if (word == "shared") {
-        i.where = room::shared;
+        i.space = space::shared;
       } else if (word == "volatile" || word == "relaxed" || word == "acquire" || word == "release") {
         i.is_weak = false;
         i.fence_before = word == "release";
-        i.fence_behind = word == "acquire";
+        i.fence_after = word == "acquire";
       } else if (word != "nc" && word != "weak" && word != "sys") {
         rest += rest.empty() ? word : "." + word;
       }
@@ -307,104 +308,104 @@ class reader {
   [[nodiscard]] static std::vector<std::string> parts(std::string const& s) {
     return s[0] == '{' ? split(std::string_view(s).substr(1, s.size() - 2), ',') : std::vector<std::string>{s};
   }
-  void read_move(instruction& i, std::string const& name, std::string const& to, std::string const& from) {
-    auto const tos = parts(to);
-    auto const froms = parts(from);
-    for (std::size_t k = 0; k != tos.size(); ++k) {
-      i.to.at(k) = operand(tos[k]);
+  void read_move(instruction& i, std::string const& name, std::string const& destination, std::string const& source) {
+    auto const destination_parts = parts(destination);
+    auto const source_parts = parts(source);
+    for (std::size_t k = 0; k != destination_parts.size(); ++k) {
+      i.destinations.at(k) = operand(destination_parts[k]);
     }
-    if (from[0] == '%' && operation(from) != nullptr) {  // a special register that describes the thread
-      i.run = known(from);
+    if (source[0] == '%' && operation(source) != nullptr) {  // a special register that describes the thread
+      i.run = find_operation(source);
       return;
     }
-    for (std::size_t k = 0; k != froms.size(); ++k) {
-      i.from.at(k) = operand(froms[k]);
+    for (std::size_t k = 0; k != source_parts.size(); ++k) {
+      i.sources.at(k) = operand(source_parts[k]);
     }
-    i.run = known(froms.size() != 1 ? name + ".pack" + std::to_string(froms.size())
-                  : tos.size() != 1 ? name + ".unpack" + std::to_string(tos.size())
-                                    : name);
+    i.run = find_operation(source_parts.size() != 1        ? name + ".pack" + std::to_string(source_parts.size())
+                           : destination_parts.size() != 1 ? name + ".unpack" + std::to_string(destination_parts.size())
+                                                           : name);
   }
 
   /// The number of a register or a constant. Constants begin at `constants_begin` until all registers are known.
   static constexpr std::uint32_t constants_begin = 1U << 24;
   [[nodiscard]] std::uint32_t operand(std::string const& s) {
-    for (auto room = rooms_.rbegin(); room != rooms_.rend(); ++room) {
-      if (auto const it = room->find(s); it != room->end()) {
-        return it->second;
+    for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
+      if (auto const entry = scope->find(s); entry != scope->end()) {
+        return entry->second;
       }
     }
     if (s[0] == '%') {
-      if (!numbered_.contains(s.substr(0, s.find_first_of("0123456789")))) {
-        unknown(s);
+      if (!register_prefixes_.contains(s.substr(0, s.find_first_of("0123456789")))) {
+        reject(s);
       }
-      return rooms_.front()[s] = count_++;
+      return scopes_.front()[s] = register_count_++;
     }
     if (is_number(s)) {
-      return constant_of({constant::kind::number, number(s)});
+      return constant_operand({constant::kind_type::number, number(s)});
     }
     if (s == "WARP_SZ") {
-      return constant_of({constant::kind::number, warp_size});
+      return constant_operand({constant::kind_type::number, warp_size});
     }
     if (auto const p = parameters_.find(s); p != parameters_.end()) {
-      return constant_of({constant::kind::parameter, p->second});
+      return constant_operand({constant::kind_type::parameter, p->second});
     }
-    if (auto const p = shared_.find(s); p != shared_.end()) {
-      return constant_of({constant::kind::number, p->second});
+    if (auto const p = shared_offsets_.find(s); p != shared_offsets_.end()) {
+      return constant_operand({constant::kind_type::number, p->second});
     }
-    if (auto const p = outside_.find(s); p != outside_.end()) {
-      return constant_of({constant::kind::number, share(p->second)});
+    if (auto const p = module_variables_.find(s); p != module_variables_.end()) {
+      return constant_operand({constant::kind_type::number, allocate_shared(p->second)});
     }
-    unknown(s);
+    reject(s);
   }
-  [[nodiscard]] std::uint32_t constant_of(constant const& c) {
-    auto const key = std::pair(c.what, c.value);
-    auto const [it, is_new] = constants_.emplace(key, static_cast<std::uint32_t>(k_.constants.size()));
+  [[nodiscard]] std::uint32_t constant_operand(constant const& c) {
+    auto const key = std::pair(c.kind, c.value);
+    auto const [entry, is_new] = constants_.emplace(key, static_cast<std::uint32_t>(kernel_.constants.size()));
     if (is_new) {
-      k_.constants.push_back(c);
+      kernel_.constants.push_back(c);
     }
-    return constants_begin + it->second;
+    return constants_begin + entry->second;
   }
 
-  void end() {
-    for (auto const& [at, label] : jumps_) {
-      auto const it = labels_.find(label);
-      if (it == labels_.end()) {
-        unknown(label);
+  void finish() {
+    for (auto const& [index, label] : jumps_) {
+      auto const entry = labels_.find(label);
+      if (entry == labels_.end()) {
+        reject(label);
       }
-      k_.code[at].target = it->second;
+      kernel_.code[index].target = entry->second;
     }
-    instruction leave;
-    leave.what = instruction::kind::leave;
-    leave.line = static_cast<std::uint32_t>(k_.lines.size());
-    k_.lines.push_back("the end");
-    k_.code.push_back(leave);
-    k_.registers = count_;
-    auto const put = [&](std::uint32_t& r) {
+    instruction last;
+    last.kind = instruction::kind_type::leave;
+    last.line = static_cast<std::uint32_t>(kernel_.lines.size());
+    kernel_.lines.push_back("the end");
+    kernel_.code.push_back(last);
+    kernel_.registers = register_count_;
+    auto const renumber = [&](std::uint32_t& r) {
       if (r != instruction::none && r >= constants_begin) {
-        r = r - constants_begin + k_.registers;
+        r = r - constants_begin + kernel_.registers;
       }
     };
-    for (instruction& i : k_.code) {
-      std::for_each(i.to.begin(), i.to.end(), put);
-      std::for_each(i.from.begin(), i.from.end(), put);
-      put(i.address);
-      put(i.members);
-      put(i.guard);
+    for (instruction& i : kernel_.code) {
+      std::for_each(i.destinations.begin(), i.destinations.end(), renumber);
+      std::for_each(i.sources.begin(), i.sources.end(), renumber);
+      renumber(i.address);
+      renumber(i.members);
+      renumber(i.guard);
     }
-    placing::of(k_);
+    register_allocation::run(kernel_);
   }
 
-  kernel k_;
+  kernel kernel_;
   using names = std::unordered_map<std::string, std::uint32_t>;
-  std::vector<names> rooms_{1};     ///< registers of the kernel, then of nested scopes
-  std::set<std::string> numbered_;  ///< prefixes of the kernel's numbered registers
-  std::uint32_t count_ = 0;         ///< number of registers
+  std::vector<names> scopes_{1};             ///< registers of the kernel, then of nested scopes
+  std::set<std::string> register_prefixes_;  ///< prefixes of the kernel's numbered registers
+  std::uint32_t register_count_ = 0;         ///< number of registers
   std::unordered_map<std::string, std::size_t> parameters_;
-  std::unordered_map<std::string, std::size_t> shared_;
-  std::unordered_map<std::string, std::string> outside_;  ///< shared variables declared outside of kernels
+  std::unordered_map<std::string, std::size_t> shared_offsets_;
+  std::unordered_map<std::string, std::string> module_variables_;  ///< shared variables declared outside of kernels
   std::unordered_map<std::string, std::uint32_t> labels_;
   std::vector<std::pair<std::size_t, std::string>> jumps_;
-  std::map<std::pair<constant::kind, std::uint64_t>, std::uint32_t> constants_;
+  std::map<std::pair<constant::kind_type, std::uint64_t>, std::uint32_t> constants_;
 };
 
 }  // namespace emulated_gpu

@@ -17,7 +17,7 @@ thread_local cudaError_t last_error = cudaSuccess;
 
 }  // namespace
 
-cudaError_t ended(cudaError_t code) {
+cudaError_t record_error(cudaError_t code) {
   if (code != cudaSuccess) {
     last_error = code;
   }
@@ -25,40 +25,40 @@ cudaError_t ended(cudaError_t code) {
 }
 
 all_handles& all_handles::get() {
-  static all_handles* const one = new all_handles;
-  return *one;
+  static all_handles* const instance = new all_handles;
+  return *instance;
 }
 
 cudaError_t enter() {
   machine& m = machine::get();
   static bool const watches = pthread_atfork(nullptr, nullptr, [] {
-                                machine& of = machine::get();
-                                of.of_a_parent = of.of_a_parent || of.used;
+                                machine& parent = machine::get();
+                                parent.is_inherited = parent.is_inherited || parent.is_used;
                               }) == 0;
-  if (!watches || m.of_a_parent) {
+  if (!watches || m.is_inherited) {
     return cudaErrorInitializationError;
   }
   if (in_host_function) {
     return cudaErrorNotPermitted;
   }
-  m.used = true;
+  m.is_used = true;
   return m.devices.empty() ? cudaErrorNoDevice : cudaSuccess;
 }
 
-cudaError_t spoil(std::shared_ptr<capture_state> const& capture, cudaError_t code) {
-  capture->valid = false;
+cudaError_t invalidate(std::shared_ptr<capture_state> const& capture, cudaError_t code) {
+  capture->is_valid = false;
   return code;
 }
-cudaError_t spoil_captures(lock_type const&) {
+cudaError_t invalidate_captures(lock_type const&) {
   cudaError_t code = cudaSuccess;
   for (auto const& c : all_handles::get().captures) {
-    bool const own = c->by == std::this_thread::get_id();
+    bool const is_own = c->thread == std::this_thread::get_id();
     bool const forbids =
-        (own && c->mode != cudaStreamCaptureModeRelaxed) || (!own && c->mode == cudaStreamCaptureModeGlobal);
-    bool const heeds =
-        capture_mode == cudaStreamCaptureModeGlobal || (capture_mode == cudaStreamCaptureModeThreadLocal && own);
-    if (forbids && heeds) {
-      code = spoil(c, cudaErrorStreamCaptureUnsupported);
+        (is_own && c->mode != cudaStreamCaptureModeRelaxed) || (!is_own && c->mode == cudaStreamCaptureModeGlobal);
+    bool const applies =
+        capture_mode == cudaStreamCaptureModeGlobal || (capture_mode == cudaStreamCaptureModeThreadLocal && is_own);
+    if (forbids && applies) {
+      code = invalidate(c, cudaErrorStreamCaptureUnsupported);
     }
   }
   return code;
@@ -75,7 +75,7 @@ cudaStream_t stream_of(cudaStream_t handle, lock_type const&) {
   }
   return d.default_stream;
 }
-std::shared_ptr<capture_state> captured_beside(cudaStream_t s) {
+std::shared_ptr<capture_state> blocking_capture(cudaStream_t s) {
   if (s == s->device.default_stream) {
     for (cudaStream_t const other : s->device.blocking) {
       if (other->capture != nullptr) {
@@ -85,51 +85,51 @@ std::shared_ptr<capture_state> captured_beside(cudaStream_t s) {
   }
   return nullptr;
 }
-cudaError_t expect_no_capture_beside(cudaStream_t s) {
-  auto const captured = captured_beside(s);
-  return captured == nullptr ? cudaSuccess : spoil(captured, cudaErrorStreamCaptureImplicit);
+cudaError_t expect_no_blocking_capture(cudaStream_t s) {
+  auto const capture = blocking_capture(s);
+  return capture == nullptr ? cudaSuccess : invalidate(capture, cudaErrorStreamCaptureImplicit);
 }
 
 namespace {
 
 cudaError_t capture(cudaStream_t s, body_type body, bool waits) {
   auto const& c = s->capture;
-  if (!c->valid) {
+  if (!c->is_valid) {
     return cudaErrorStreamCaptureInvalidated;
   }
   if (waits) {
-    return spoil(c, cudaErrorStreamCaptureUnsupported);
+    return invalidate(c, cudaErrorStreamCaptureUnsupported);
   }
-  c->nodes.push_back({[body = std::move(body), &d = s->device] { body(d); }, s->after});
-  s->after = {c->nodes.size() - 1};
+  c->nodes.push_back({[body = std::move(body), &d = s->device] { body(d); }, s->predecessors});
+  s->predecessors = {c->nodes.size() - 1};
   return cudaSuccess;
 }
 /// The work that the default stream and blocking streams wait for in each other.
-std::vector<completion_ptr> before(cudaStream_t s) {
+std::vector<completion_ptr> earlier_work(cudaStream_t s) {
   device_state const& d = s->device;
-  std::vector<completion_ptr> all;
+  std::vector<completion_ptr> work;
   if (s == d.default_stream) {
     for (cudaStream_t const other : d.blocking) {
-      all.push_back(other->last);
+      work.push_back(other->last);
     }
   } else if ((s->flags & cudaStreamNonBlocking) == 0 && d.default_stream != nullptr) {
-    all.push_back(d.default_stream->last);
+    work.push_back(d.default_stream->last);
   }
-  return all;
+  return work;
 }
 
 }  // namespace
 
-cudaError_t put(cudaStream_t s, body_type body, std::function<void()> begin, completion_ptr* done) {
+cudaError_t enqueue(cudaStream_t s, body_type body, std::function<void()> begin, completion_ptr* result) {
   if (s->capture != nullptr) {
     return capture(s, std::move(body), begin != nullptr);
   }
-  if (cudaError_t const code = expect_no_capture_beside(s); code != cudaSuccess) {
+  if (cudaError_t const code = expect_no_blocking_capture(s); code != cudaSuccess) {
     return code;
   }
-  completion_ptr const last = s->put(
-      [first = before(s), begin = std::move(begin)] {
-        for (completion_ptr const& c : first) {
+  completion_ptr const last = s->enqueue(
+      [earlier = earlier_work(s), begin = std::move(begin)] {
+        for (completion_ptr const& c : earlier) {
           wait_for(c);
         }
         if (begin) {
@@ -137,31 +137,31 @@ cudaError_t put(cudaStream_t s, body_type body, std::function<void()> begin, com
         }
       },
       [body = std::move(body), &d = s->device] { body(d); });
-  if (done != nullptr) {
-    *done = last;
+  if (result != nullptr) {
+    *result = last;
   }
   return cudaSuccess;
 }
 
-void wait_for(lock_type& lock, std::vector<completion_ptr> const& all, std::string const& who) {
-  auto const done = [](completion_ptr const& c) { return c == nullptr || c->done; };
+void wait_for(lock_type& lock, std::vector<completion_ptr> const& work, std::string const& caller) {
+  auto const is_done = [](completion_ptr const& c) { return c == nullptr || c->is_done; };
   bool const ends =
-      machine::get().changed.wait_for(lock, patience(), [&] { return std::all_of(all.begin(), all.end(), done); });
+      machine::get().change.wait_for(lock, patience(), [&] { return std::all_of(work.begin(), work.end(), is_done); });
   if (!ends) {
-    fail(who + " waits for work that does not end");
+    fail(caller + " waits for work that does not end");
   }
 }
-void wait_for_all(lock_type& lock, device_state const& d, std::string const& who) {
-  wait_for(lock, {d.under_way.begin(), d.under_way.end()}, who);
+void wait_for_all(lock_type& lock, device_state const& d, std::string const& caller) {
+  wait_for(lock, {d.pending.begin(), d.pending.end()}, caller);
 }
 
 std::optional<place> place_of(void const* p, std::size_t bytes) {
   auto const address = reinterpret_cast<std::uint64_t>(p);
-  memory_map const& all = machine::get().memory;
-  if (auto const found = all.find(address, bytes)) {
-    return place{found->here + (address - found->first), found->device != region::of_host, true};
+  memory_map const& memory = machine::get().memory;
+  if (auto const match = memory.find(address, bytes)) {
+    return place{match->host_address + (address - match->first), match->device != region::no_device, true};
   }
-  if ((address & memory_map::of_device) != 0 || all.find(address, 1)) {
+  if ((address & memory_map::device_bit) != 0 || memory.find(address, 1)) {
     return std::nullopt;
   }
   return place{static_cast<std::byte*>(const_cast<void*>(p)), false, false};

@@ -21,19 +21,19 @@ inline thread_local bool in_host_function = false;  ///< true in a function call
 using lock_type = std::unique_lock<std::mutex>;
 
 /// Records the thread's last error.
-cudaError_t ended(cudaError_t code);
+cudaError_t record_error(cudaError_t code);
 
 /// Returns success if this thread may use devices.
 [[nodiscard]] cudaError_t enter();
 
 /// Invalidates captures that forbid this thread calls that cannot be captured.
-[[nodiscard]] cudaError_t spoil_captures(lock_type const&);
+[[nodiscard]] cudaError_t invalidate_captures(lock_type const&);
 
 /// Makes a CUDA call if this thread may use devices.
 template <class F>
 cudaError_t call(F const& f) {
   cudaError_t const code = enter();
-  return ended(code == cudaSuccess ? f() : code);
+  return record_error(code == cudaSuccess ? f() : code);
 }
 /// Makes a call while holding the machine's mutex.
 template <class F>
@@ -47,7 +47,7 @@ cudaError_t locked_call(F const& f) {
 template <class F>
 cudaError_t uncaptured_call(F const& f) {
   return locked_call([&](lock_type& lock) {
-    cudaError_t const code = spoil_captures(lock);
+    cudaError_t const code = invalidate_captures(lock);
     return code == cudaSuccess ? f(lock) : code;
   });
 }
@@ -56,19 +56,19 @@ cudaError_t uncaptured_call(F const& f) {
 template <class Handle>
 class handles {
  public:
-  void add(Handle h) { all_.insert(h); }
-  void remove(Handle h, char const* what) {
-    expect(h, what);
-    all_.erase(h);
+  void add(Handle h) { valid_.insert(h); }
+  void remove(Handle h, char const* name) {
+    expect(h, name);
+    valid_.erase(h);
   }
-  void expect(Handle h, char const* what) const {
-    if (!all_.contains(h)) {
-      fail(std::string(what) + " is used that does not exist, or no longer");
+  void expect(Handle h, char const* name) const {
+    if (!valid_.contains(h)) {
+      fail(std::string(name) + " is used that does not exist, or no longer");
     }
   }
 
  private:
-  std::set<Handle> all_;
+  std::set<Handle> valid_;
 };
 
 /// Handles that were created and not yet destroyed; guarded by the machine's mutex.
@@ -78,7 +78,7 @@ struct all_handles {
   handles<cudaGraph_t> graphs;
   handles<cudaGraphExec_t> executables;
   std::vector<std::shared_ptr<capture_state>> captures;
-  unsigned long long captured = 0;
+  unsigned long long capture_count = 0;
 
   [[nodiscard]] static all_handles& get();
 };
@@ -86,31 +86,32 @@ struct all_handles {
 /// Detaches the capture's streams, which work normally again.
 void end_capture(capture_state& c);
 /// Invalidates a capture after a forbidden call. @returns the code
-cudaError_t spoil(std::shared_ptr<capture_state> const& capture, cudaError_t code);
+cudaError_t invalidate(std::shared_ptr<capture_state> const& capture, cudaError_t code);
 
 /// The stream that a handle denotes.
 [[nodiscard]] cudaStream_t stream_of(cudaStream_t handle, lock_type const&);
 /// A capture of a stream that synchronises with this one, the default stream.
-[[nodiscard]] std::shared_ptr<capture_state> captured_beside(cudaStream_t s);
+[[nodiscard]] std::shared_ptr<capture_state> blocking_capture(cudaStream_t s);
 /// Returns success if a stream accepts work. The default stream does not while a blocking stream is captured.
-[[nodiscard]] cudaError_t expect_no_capture_beside(cudaStream_t s);
+[[nodiscard]] cudaError_t expect_no_blocking_capture(cudaStream_t s);
 
 using body_type = std::function<void(device_state&)>;
 
 /// Enqueues work on a stream, or adds it to the stream's capture. @param begin waits for earlier work
-/// @param done receives the completion, if there is no capture
-cudaError_t put(cudaStream_t s, body_type body, std::function<void()> begin = nullptr, completion_ptr* done = nullptr);
+/// @param result receives the completion, if there is no capture
+cudaError_t enqueue(cudaStream_t s, body_type body, std::function<void()> begin = nullptr,
+                    completion_ptr* result = nullptr);
 
 /// Waits on the host. Ends a program that would wait forever.
-void wait_for(lock_type& lock, std::vector<completion_ptr> const& all, std::string const& who);
+void wait_for(lock_type& lock, std::vector<completion_ptr> const& work, std::string const& caller);
 /// Waits until the device has done all its present work.
-void wait_for_all(lock_type& lock, device_state const& d, std::string const& who);
+void wait_for_all(lock_type& lock, device_state const& d, std::string const& caller);
 
 /// One end of a copy.
 struct place {
-  std::byte* here = nullptr;
-  bool of_device = false;
-  bool pinned = false;
+  std::byte* host_address = nullptr;
+  bool is_on_device = false;
+  bool is_pinned = false;
 };
 /// @returns nothing if the bytes are not in one allocation
 [[nodiscard]] std::optional<place> place_of(void const* p, std::size_t bytes);

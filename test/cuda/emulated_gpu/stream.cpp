@@ -9,57 +9,57 @@ namespace emulated_gpu {
 
 namespace {
 
-cudaError_t make_stream(cudaStream_t* made, unsigned flags, unsigned priority) {
+cudaError_t make_stream(cudaStream_t* result, unsigned flags, unsigned priority) {
   return locked_call([&](lock_type const&) {
     device_state& d = machine::get().device(current);
-    *made = new CUstream_st(d, flags, priority);
-    all_handles::get().streams.add(*made);
+    *result = new CUstream_st(d, flags, priority);
+    all_handles::get().streams.add(*result);
     if ((flags & cudaStreamNonBlocking) == 0) {
-      d.blocking.push_back(*made);
+      d.blocking.push_back(*result);
     }
     return cudaSuccess;
   });
 }
 /// Finds the last work of a stream that must not be captured.
-cudaError_t last_of(cudaStream_t handle, lock_type const& lock, completion_ptr& last) {
+cudaError_t last_work(cudaStream_t handle, lock_type const& lock, completion_ptr& last) {
   cudaStream_t const s = stream_of(handle, lock);
   last = s->last;
-  return s->capture ? spoil(s->capture, cudaErrorStreamCaptureUnsupported) : expect_no_capture_beside(s);
+  return s->capture ? invalidate(s->capture, cudaErrorStreamCaptureUnsupported) : expect_no_blocking_capture(s);
 }
 /// Finds the work recorded by an event that must not be captured.
-cudaError_t recorded_of(cudaEvent_t e, completion_ptr& recorded) {
+cudaError_t recorded_work(cudaEvent_t e, completion_ptr& work) {
   if (e == nullptr) {
     return cudaErrorInvalidResourceHandle;
   }
   all_handles::get().events.expect(e, "an event");
-  recorded = e->recorded;
-  return e->capture ? spoil(e->capture, cudaErrorCapturedEvent) : cudaSuccess;
+  work = e->work;
+  return e->capture ? invalidate(e->capture, cudaErrorCapturedEvent) : cudaSuccess;
 }
 [[nodiscard]] bool is_done(completion_ptr const& c) {
-  return c == nullptr || c->done;
+  return c == nullptr || c->is_done;
 }
 
 /// Makes a stream wait for a capture's event; the stream joins the capture.
 cudaError_t join(cudaStream_t s, CUevent_st const& e) {
-  if (cudaError_t const code = expect_no_capture_beside(s); code != cudaSuccess) {
+  if (cudaError_t const code = expect_no_blocking_capture(s); code != cudaSuccess) {
     return code;
   }
-  if (!e.capture->valid || e.capture->ended) {
-    return e.capture->ended ? cudaErrorCapturedEvent : cudaErrorStreamCaptureInvalidated;
+  if (!e.capture->is_valid || e.capture->has_ended) {
+    return e.capture->has_ended ? cudaErrorCapturedEvent : cudaErrorStreamCaptureInvalidated;
   }
   if (s == s->device.default_stream) {
-    return spoil(e.capture, cudaErrorStreamCaptureImplicit);
+    return invalidate(e.capture, cudaErrorStreamCaptureImplicit);
   }
   if (s->capture != nullptr && s->capture != e.capture) {
-    static_cast<void>(spoil(s->capture, cudaErrorStreamCaptureMerge));
-    return spoil(e.capture, cudaErrorStreamCaptureMerge);
+    static_cast<void>(invalidate(s->capture, cudaErrorStreamCaptureMerge));
+    return invalidate(e.capture, cudaErrorStreamCaptureMerge);
   }
   if (s->capture == nullptr) {
     s->capture = e.capture;
-    s->capture->joined.insert(s);
-    s->after.clear();
+    s->capture->streams.insert(s);
+    s->predecessors.clear();
   }
-  s->after.insert(e.after.begin(), e.after.end());
+  s->predecessors.insert(e.predecessors.begin(), e.predecessors.end());
   return cudaSuccess;
 }
 
@@ -69,8 +69,8 @@ cudaError_t ask(cudaStream_t stream, Answer const& answer) {
   return locked_call([&](lock_type const& lock) {
     cudaStream_t const s = stream_of(stream, lock);
     if (s->capture != nullptr) {
-      return s->capture->valid ? spoil(s->capture, cudaErrorStreamCaptureUnsupported)
-                               : cudaErrorStreamCaptureInvalidated;
+      return s->capture->is_valid ? invalidate(s->capture, cudaErrorStreamCaptureUnsupported)
+                                  : cudaErrorStreamCaptureInvalidated;
     }
     answer(*s);
     return cudaSuccess;
@@ -85,11 +85,11 @@ using namespace emulated_gpu;
 
 extern "C" {
 
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t* made, unsigned flags) {
-  return make_stream(made, flags, 0);
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* result, unsigned flags) {
+  return make_stream(result, flags, 0);
 }
-cudaError_t cudaStreamCreateWithPriority(cudaStream_t* made, unsigned flags, int priority) {
-  return make_stream(made, flags, priority < 0 ? 1U : 0U);
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* result, unsigned flags, int priority) {
+  return make_stream(result, flags, priority < 0 ? 1U : 0U);
 }
 cudaError_t cudaStreamDestroy(cudaStream_t s) {
   return locked_call([&](lock_type const&) {
@@ -99,8 +99,8 @@ cudaError_t cudaStreamDestroy(cudaStream_t s) {
     all_handles::get().streams.remove(s, "a stream");
     std::erase(s->device.blocking, s);
     if (s->capture != nullptr) {
-      s->capture->valid = false;
-      s->capture->joined.erase(s);
+      s->capture->is_valid = false;
+      s->capture->streams.erase(s);
       if (s->capture->origin == s) {
         end_capture(*s->capture);
       }
@@ -121,14 +121,14 @@ cudaError_t cudaStreamGetDevice(cudaStream_t stream, int* device) {
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
   return uncaptured_call([&](lock_type const& lock) {
     completion_ptr last;
-    cudaError_t const code = last_of(stream, lock, last);
+    cudaError_t const code = last_work(stream, lock, last);
     return code != cudaSuccess || is_done(last) ? code : cudaErrorNotReady;
   });
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   return uncaptured_call([&](lock_type& lock) {
     completion_ptr last;
-    cudaError_t const code = last_of(stream, lock, last);
+    cudaError_t const code = last_work(stream, lock, last);
     if (code == cudaSuccess) {
       wait_for(lock, {last}, "cudaStreamSynchronize");
     }
@@ -146,22 +146,22 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t e, unsigned fla
       return join(s, *e);
     }
     if (s->capture != nullptr) {
-      return spoil(s->capture, cudaErrorStreamCaptureIsolation);
+      return invalidate(s->capture, cudaErrorStreamCaptureIsolation);
     }
-    return put(
-        s, [](device_state&) {}, [what = e->recorded] { wait_for(what); });
+    return enqueue(
+        s, [](device_state&) {}, [work = e->work] { wait_for(work); });
   });
 }
 
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t* made, unsigned flags) {
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* result, unsigned flags) {
   return locked_call([&](lock_type const&) {
-    *made = new CUevent_st{current, flags, nullptr, nullptr, {}};
-    all_handles::get().events.add(*made);
+    *result = new CUevent_st{current, flags, nullptr, nullptr, {}};
+    all_handles::get().events.add(*result);
     return cudaSuccess;
   });
 }
-cudaError_t cudaEventCreate(cudaEvent_t* made) {
-  return cudaEventCreateWithFlags(made, cudaEventDefault);
+cudaError_t cudaEventCreate(cudaEvent_t* result) {
+  return cudaEventCreateWithFlags(result, cudaEventDefault);
 }
 cudaError_t cudaEventDestroy(cudaEvent_t e) {
   return locked_call([&](lock_type const&) {
@@ -185,29 +185,29 @@ cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t stream) {
     }
     if (s->capture != nullptr) {
       e->capture = s->capture;
-      e->after = s->after;
-      e->recorded = nullptr;
-      return s->capture->valid ? cudaSuccess : cudaErrorStreamCaptureInvalidated;
+      e->predecessors = s->predecessors;
+      e->work = nullptr;
+      return s->capture->is_valid ? cudaSuccess : cudaErrorStreamCaptureInvalidated;
     }
-    cudaError_t const code = put(
-        s, [](device_state&) {}, nullptr, &e->recorded);
+    cudaError_t const code = enqueue(
+        s, [](device_state&) {}, nullptr, &e->work);
     e->capture = nullptr;
     return code;
   });
 }
 cudaError_t cudaEventQuery(cudaEvent_t e) {
   return uncaptured_call([&](lock_type const&) {
-    completion_ptr recorded;
-    cudaError_t const code = recorded_of(e, recorded);
-    return code != cudaSuccess || is_done(recorded) ? code : cudaErrorNotReady;
+    completion_ptr work;
+    cudaError_t const code = recorded_work(e, work);
+    return code != cudaSuccess || is_done(work) ? code : cudaErrorNotReady;
   });
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t e) {
   return uncaptured_call([&](lock_type& lock) {
-    completion_ptr recorded;
-    cudaError_t const code = recorded_of(e, recorded);
+    completion_ptr work;
+    cudaError_t const code = recorded_work(e, work);
     if (code == cudaSuccess) {
-      wait_for(lock, {recorded}, "cudaEventSynchronize");
+      wait_for(lock, {work}, "cudaEventSynchronize");
     }
     return code;
   });
@@ -216,18 +216,18 @@ cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t begin, cudaEvent_t end) 
   return locked_call([&](lock_type const&) {
     completion_ptr first;
     completion_ptr last;
-    for (auto const& [e, recorded] : {std::pair(begin, &first), std::pair(end, &last)}) {
-      if (cudaError_t const code = recorded_of(e, *recorded); code != cudaSuccess) {
+    for (auto const& [e, work] : {std::pair(begin, &first), std::pair(end, &last)}) {
+      if (cudaError_t const code = recorded_work(e, *work); code != cudaSuccess) {
         return code;
       }
-      if (*recorded == nullptr || (e->flags & cudaEventDisableTiming) != 0 || e->device != begin->device) {
+      if (*work == nullptr || (e->flags & cudaEventDisableTiming) != 0 || e->device != begin->device) {
         return cudaErrorInvalidResourceHandle;
       }
     }
-    if (!first->done || !last->done) {
+    if (!first->is_done || !last->is_done) {
       return cudaErrorNotReady;
     }
-    *ms = std::chrono::duration<float, std::milli>(last->at - first->at).count();
+    *ms = std::chrono::duration<float, std::milli>(last->time - first->time).count();
     return cudaSuccess;
   });
 }

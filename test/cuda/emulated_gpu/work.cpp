@@ -8,50 +8,50 @@
 #include <numeric>
 #include <thread>
 
-emulated_gpu::completion_ptr CUstream_st::put(work begin, work body) {
+emulated_gpu::completion_ptr CUstream_st::enqueue(work begin, work body) {
   last = std::make_shared<emulated_gpu::completion>();
-  device.under_way.insert(last);
-  all.push_back({std::move(begin), std::move(body), last, queue.put++, false});
-  emulated_gpu::machine::get().changed.notify_all();
+  device.pending.insert(last);
+  pieces.push_back({std::move(begin), std::move(body), last, queue.enqueue_count++, false});
+  emulated_gpu::machine::get().change.notify_all();
   return last;
 }
 
 void CUstream_st::end() {
-  all.push_back({nullptr, nullptr, nullptr, 0, true});
-  emulated_gpu::machine::get().changed.notify_all();
+  pieces.push_back({nullptr, nullptr, nullptr, 0, true});
+  emulated_gpu::machine::get().change.notify_all();
 }
 
 void CUstream_st::run() {
   auto& m = emulated_gpu::machine::get();
   while (true) {
     std::unique_lock lock(m.mutex);
-    m.changed.wait(lock, [&] { return !all.empty(); });
-    piece const one = std::move(all.front());
-    all.pop_front();
-    if (one.is_end) {
+    m.change.wait(lock, [&] { return !pieces.empty(); });
+    piece const next = std::move(pieces.front());
+    pieces.pop_front();
+    if (next.is_end) {
       lock.unlock();
       delete this;
       return;
     }
-    m.changed.wait(lock, [&] { return queue.begun == one.number; });
+    m.change.wait(lock, [&] { return queue.begin_count == next.number; });
     lock.unlock();
-    run(one);
+    run(next);
   }
 }
-void CUstream_st::run(piece const& one) {
+void CUstream_st::run(piece const& next) {
   auto& m = emulated_gpu::machine::get();
-  one.begin();
+  next.begin();
   {
     std::scoped_lock const lock(m.mutex);
-    ++queue.begun;
-    m.changed.notify_all();
+    ++queue.begin_count;
+    m.change.notify_all();
   }
-  one.body();
+  next.body();
   std::scoped_lock const lock(m.mutex);
-  one.done->done = true;
-  one.done->at = emulated_gpu::clock::now();
-  device.under_way.erase(one.done);
-  m.changed.notify_all();
+  next.state->is_done = true;
+  next.state->time = emulated_gpu::clock::now();
+  device.pending.erase(next.state);
+  m.change.notify_all();
 }
 
 namespace emulated_gpu {
@@ -59,43 +59,43 @@ namespace emulated_gpu {
 void wait_for(completion_ptr const& c) {
   auto& m = machine::get();
   std::unique_lock lock(m.mutex);
-  m.changed.wait(lock, [&] { return c == nullptr || c->done; });
+  m.change.wait(lock, [&] { return c == nullptr || c->is_done; });
 }
 
 void kernel_has_run(device_state& d) {
   auto& m = machine::get();
   std::scoped_lock const lock(m.mutex);
   --d.kernels;
-  m.changed.notify_all();
+  m.change.notify_all();
 }
 
 namespace {
 
-bool may_reach(int from, int to) {
+bool can_reach(int device, int peer) {
   auto& m = machine::get();
   std::scoped_lock const lock(m.mutex);
-  return from == to || m.device(from).reaches[static_cast<std::size_t>(to)];
+  return device == peer || m.device(device).reachable[static_cast<std::size_t>(peer)];
 }
 
 /// A running kernel.
-class run {
+class kernel_run {
  public:
-  run(device_state& on, launch const& what) : on_(on), what_(what) {
-    where_.memory = &machine::get().memory;
-    where_.device = on.number;
-    where_.may_reach = may_reach;
+  kernel_run(device_state& device, launch const& kernel_launch) : device_(device), launch_(kernel_launch) {
+    context_.memory = &machine::get().memory;
+    context_.device = device.number;
+    context_.can_reach = can_reach;
     std::scoped_lock const lock(machine::get().mutex);
     order_.seed(machine::get().seeds());
     draw_order_of_blocks();
   }
 
-  void to_end() {
-    while (begun_ != what_.blocks() || !resident_.empty()) {
+  void finish() {
+    while (begin_count_ != launch_.blocks() || !resident_.empty()) {
       begin_blocks();
-      idle_ = run_pieces() ? 0 : idle_ + 1;
-      if (idle_ > 16) {
+      idle_rounds_ = run_pieces() ? 0 : idle_rounds_ + 1;
+      if (idle_rounds_ > 16) {
         std::this_thread::sleep_for(std::chrono::microseconds(20));
-      } else if (idle_ != 0) {
+      } else if (idle_rounds_ != 0) {
         std::this_thread::yield();
       }
     }
@@ -104,8 +104,8 @@ class run {
  private:
   /// Draws the order of blocks, as CUDA promises none.
   void draw_order_of_blocks() {
-    std::uint64_t const n = what_.blocks();
-    next_ = order_() % n;
+    std::uint64_t const n = launch_.blocks();
+    next_block_ = order_() % n;
     for (step_ = order_() % n; std::gcd(step_, n) != 1; ++step_) {
     }
   }
@@ -113,12 +113,12 @@ class run {
     auto& m = machine::get();
     std::unique_lock lock(m.mutex);
     if (resident_.empty()) {
-      m.changed.wait(lock, [&] { return on_.free_multiprocessors != 0; });
+      m.change.wait(lock, [&] { return device_.free_multiprocessors != 0; });
     }
-    for (; begun_ != what_.blocks() && on_.free_multiprocessors != 0; ++begun_) {
-      --on_.free_multiprocessors;
-      resident_.push_back(what_.make_block(next_, static_cast<std::uint32_t>(order_()), where_));
-      next_ = (next_ + step_) % what_.blocks();
+    for (; begin_count_ != launch_.blocks() && device_.free_multiprocessors != 0; ++begin_count_) {
+      --device_.free_multiprocessors;
+      resident_.push_back(launch_.make_block(next_block_, static_cast<std::uint32_t>(order_()), context_));
+      next_block_ = (next_block_ + step_) % launch_.blocks();
     }
   }
   /// @returns true if any block did more than wait
@@ -141,25 +141,25 @@ class run {
     resident_.pop_back();
     auto& m = machine::get();
     std::scoped_lock const lock(m.mutex);
-    ++on_.free_multiprocessors;
-    m.changed.notify_all();
+    ++device_.free_multiprocessors;
+    m.change.notify_all();
   }
 
-  device_state& on_;
-  launch const& what_;
-  block_state where_;
+  device_state& device_;
+  launch const& launch_;
+  block_state context_;
   std::vector<block> resident_;
-  std::uint64_t begun_ = 0;
-  std::uint64_t next_ = 0;  ///< the next block
-  std::uint64_t step_ = 1;  ///< distance to the block after the next
-  unsigned idle_ = 0;       ///< number of consecutive rounds in which all blocks only waited
+  std::uint64_t begin_count_ = 0;
+  std::uint64_t next_block_ = 0;  ///< the next block
+  std::uint64_t step_ = 1;        ///< distance to the block after the next
+  unsigned idle_rounds_ = 0;      ///< number of consecutive rounds in which all blocks only waited
   std::minstd_rand order_;
 };
 
 }  // namespace
 
-void run_kernel(device_state& on, launch const& what) {
-  run(on, what).to_end();
+void run_kernel(device_state& device, launch const& kernel_launch) {
+  kernel_run(device, kernel_launch).finish();
 }
 
 }  // namespace emulated_gpu

@@ -26,9 +26,9 @@
 namespace emulated_gpu {
 
 /// Reads an integer from the environment.
-[[nodiscard]] inline unsigned setting(char const* name, unsigned otherwise) {
+[[nodiscard]] inline unsigned setting(char const* name, unsigned fallback) {
   char const* const text = std::getenv(name);
-  return text == nullptr ? otherwise : static_cast<unsigned>(std::strtoul(text, nullptr, 10));
+  return text == nullptr ? fallback : static_cast<unsigned>(std::strtoul(text, nullptr, 10));
 }
 
 /// The time after which a wait of the host is treated as endless.
@@ -40,16 +40,16 @@ using clock = std::chrono::steady_clock;
 
 /// The state of a piece of work.
 struct completion {
-  bool done = false;
-  clock::time_point at{};
+  bool is_done = false;
+  clock::time_point time{};
 };
 using completion_ptr = std::shared_ptr<completion>;
 
 /// A hardware queue. Streams of one priority are assigned to queues in turn. The first work in a queue keeps the rest
 /// from beginning until it has begun.
 struct hardware_queue {
-  std::uint64_t put = 0;
-  std::uint64_t begun = 0;
+  std::uint64_t enqueue_count = 0;
+  std::uint64_t begin_count = 0;
 };
 
 struct device_state {
@@ -58,12 +58,12 @@ struct device_state {
   unsigned multiprocessors = 0;
   unsigned free_multiprocessors = 0;                  ///< each runs one block at a time
   unsigned kernels = 0;                               ///< running or enqueued
-  std::set<void const*> loaded;                       ///< functions of loaded kernels
-  std::vector<bool> reaches;                          ///< accessible devices
+  std::set<void const*> loaded_kernels;               ///< functions of loaded kernels
+  std::vector<bool> reachable;                        ///< accessible devices
   std::array<std::vector<hardware_queue>, 2> queues;  ///< for either priority
   std::array<unsigned, 2> streams{};
-  unsigned long long streams_made = 0;
-  std::set<completion_ptr> under_way;
+  unsigned long long stream_count = 0;
+  std::set<completion_ptr> pending;
   std::vector<cudaStream_t> blocking;  ///< streams that synchronise with the default one
   cudaStream_t default_stream = nullptr;
 };
@@ -71,17 +71,17 @@ struct device_state {
 /// State of the process. Never destroyed: threads of streams live as long as the process.
 struct machine {
   std::mutex mutex;
-  std::condition_variable changed;
+  std::condition_variable change;
   memory_map memory;
   std::vector<std::unique_ptr<device_state>> devices;
   unsigned freeing = 0;  ///< calls that free memory; they delay copies
   std::minstd_rand seeds{setting("EMULATED_GPU_SEED", 1)};
-  std::atomic<bool> used = false;
-  std::atomic<bool> of_a_parent = false;  ///< true in a forked child, which cannot use its parent's devices
+  std::atomic<bool> is_used = false;
+  std::atomic<bool> is_inherited = false;  ///< true in a forked child, which cannot use its parent's devices
 
   [[nodiscard]] static machine& get() {
-    static machine* const one = new machine;
-    return *one;
+    static machine* const instance = new machine;
+    return *instance;
   }
   [[nodiscard]] device_state& device(int number) { return *devices.at(static_cast<std::size_t>(number)); }
 
@@ -90,11 +90,11 @@ struct machine {
     unsigned const count = setting("EMULATED_GPUS", 1);
     unsigned const queues = std::max(1U, setting("CUDA_DEVICE_MAX_CONNECTIONS", 8));
     for (unsigned d = 0; d != count; ++d) {
-      auto& one = *devices.emplace_back(std::make_unique<device_state>());
-      one.number = static_cast<int>(d);
-      one.multiprocessors = one.free_multiprocessors = setting("EMULATED_GPU_MULTIPROCESSORS", 16);
-      one.reaches.resize(count);
-      for (auto& q : one.queues) {
+      auto& device = *devices.emplace_back(std::make_unique<device_state>());
+      device.number = static_cast<int>(d);
+      device.multiprocessors = device.free_multiprocessors = setting("EMULATED_GPU_MULTIPROCESSORS", 16);
+      device.reachable.resize(count);
+      for (auto& q : device.queues) {
         q.resize(queues);
       }
     }
@@ -104,19 +104,19 @@ struct machine {
 /// A node of a graph: work that runs after other nodes.
 struct graph_node {
   std::function<void()> run;
-  std::set<std::size_t> after;
+  std::set<std::size_t> predecessors;
 };
 
 /// A captured stream, and the streams that have joined it.
 struct capture_state {
   unsigned long long id = 0;
   cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;
-  std::thread::id by;
+  std::thread::id thread;
   cudaStream_t origin = nullptr;
-  bool valid = true;
-  bool ended = false;
+  bool is_valid = true;
+  bool has_ended = false;
   std::vector<graph_node> nodes;
-  std::set<cudaStream_t> joined;  ///< includes the first stream
+  std::set<cudaStream_t> streams;  ///< includes the first stream
 };
 
 }  // namespace emulated_gpu
@@ -124,9 +124,9 @@ struct capture_state {
 struct CUevent_st {
   int device = 0;
   unsigned flags = 0;
-  emulated_gpu::completion_ptr recorded;
+  emulated_gpu::completion_ptr work;
   std::shared_ptr<emulated_gpu::capture_state> capture;  ///< the capture that recorded it last
-  std::set<std::size_t> after;                           ///< nodes of the capture
+  std::set<std::size_t> predecessors;                    ///< nodes of the capture
 };
 
 struct CUgraph_st {
@@ -141,18 +141,18 @@ struct CUgraphExec_st {
 struct CUstream_st {
   using work = std::function<void()>;
 
-  CUstream_st(emulated_gpu::device_state& of, unsigned with_flags, unsigned with_priority)
-      : device(of),
+  CUstream_st(emulated_gpu::device_state& owner, unsigned with_flags, unsigned with_priority)
+      : device(owner),
         flags(with_flags),
         priority(with_priority),
-        number(++of.streams_made),
-        queue(of.queues[with_priority][of.streams[with_priority]++ % of.queues[with_priority].size()]) {
+        number(++owner.stream_count),
+        queue(owner.queues[with_priority][owner.streams[with_priority]++ % owner.queues[with_priority].size()]) {
     std::thread([this] { run(); }).detach();
   }
 
   /// Enqueues work. @param begin waits for earlier work
   /// @pre The machine's mutex is held.
-  emulated_gpu::completion_ptr put(work begin, work body);
+  emulated_gpu::completion_ptr enqueue(work begin, work body);
   /// Ends the thread after its last work. @pre The machine's mutex is held.
   void end();
 
@@ -162,22 +162,22 @@ struct CUstream_st {
   unsigned long long const number;  ///< unique on the device, also later
   emulated_gpu::completion_ptr last;
   std::shared_ptr<emulated_gpu::capture_state> capture;
-  std::set<std::size_t> after;  ///< nodes of the capture
+  std::set<std::size_t> predecessors;  ///< nodes of the capture
 
  private:
   struct piece {
     work begin;
     work body;
-    emulated_gpu::completion_ptr done;
+    emulated_gpu::completion_ptr state;
     std::uint64_t number;  ///< position in the hardware queue
     bool is_end;
   };
 
   void run();
-  void run(piece const& one);
+  void run(piece const& next);
 
   emulated_gpu::hardware_queue& queue;
-  std::deque<piece> all;
+  std::deque<piece> pieces;
 };
 
 namespace emulated_gpu {
@@ -187,7 +187,7 @@ class launch;
 /// Waits in a stream. @param c null: returns at once
 void wait_for(completion_ptr const& c);
 /// Runs a kernel: at most one block on each multiprocessor, each a few instructions at a time, in random order.
-void run_kernel(device_state& on, launch const& what);
+void run_kernel(device_state& device, launch const& kernel_launch);
 /// Counts a kernel of the device as done.
 void kernel_has_run(device_state& d);
 

@@ -12,36 +12,36 @@ namespace {
 
 // Incorrect kernels, and incorrect uses of kernels.
 
-__global__ void read(int const* from, int* to) {
-  *to = *from;
+__global__ void read(int const* input, int* output) {
+  *output = *input;
 }
-__global__ void read_four(float const* from, float* to) {
-  float4 const all = *reinterpret_cast<float4 const*>(from);
-  *to = all.x + all.y + all.z + all.w;
+__global__ void read_four(float const* input, float* output) {
+  float4 const values = *reinterpret_cast<float4 const*>(input);
+  *output = values.x + values.y + values.z + values.w;
 }
-__global__ void reverse_without_barrier(int* of) {
-  __shared__ int all[64];
-  all[threadIdx.x] = of[threadIdx.x];
-  of[threadIdx.x] = all[63 - threadIdx.x];
+__global__ void reverse_without_barrier(int* numbers) {
+  __shared__ int shared_numbers[64];
+  shared_numbers[threadIdx.x] = numbers[threadIdx.x];
+  numbers[threadIdx.x] = shared_numbers[63 - threadIdx.x];
 }
-__global__ void reverse_warp_without_barrier(int* of) {
-  __shared__ int volatile all[32];
-  all[threadIdx.x] = of[threadIdx.x];
-  of[threadIdx.x] = all[31 - threadIdx.x];
+__global__ void reverse_warp_without_barrier(int* numbers) {
+  __shared__ int volatile shared_numbers[32];
+  shared_numbers[threadIdx.x] = numbers[threadIdx.x];
+  numbers[threadIdx.x] = shared_numbers[31 - threadIdx.x];
 }
-__global__ void barrier_of_half_a_warp(int* of) {
+__global__ void barrier_of_half_a_warp(int* output) {
   if (threadIdx.x % 32 < 16) {
     __syncthreads();
-    of[threadIdx.x] = 1;
+    output[threadIdx.x] = 1;
   }
 }
-__global__ void two_barriers(int* of) {
+__global__ void two_barriers(int* output) {
   if (threadIdx.x < 32) {
     __syncthreads();
-    of[0] = 1;
+    output[0] = 1;
   } else {
     __syncthreads();
-    of[1] = 1;
+    output[1] = 1;
   }
 }
 __global__ void barrier_and_endless_loop(int volatile* flag) {
@@ -54,57 +54,57 @@ __global__ void barrier_and_endless_loop(int volatile* flag) {
     __syncthreads();
   }
 }
-__global__ void exchange_and_barrier(int* of) {
+__global__ void exchange_and_barrier(int* output) {
   int x = static_cast<int>(threadIdx.x);
   if (threadIdx.x < 16) {
     x = __shfl_xor_sync(0xffffffff, x, 1);
   } else {
     __syncthreads();
   }
-  of[threadIdx.x] = x;
+  output[threadIdx.x] = x;
 }
-__global__ void exchange_with_absent(int volatile* of) {
-  int const mine = of[threadIdx.x];
+__global__ void exchange_with_absent(int volatile* numbers) {
+  int const number = numbers[threadIdx.x];
   if (threadIdx.x < 16) {
-    of[threadIdx.x] = __shfl_xor_sync(0xffff, mine, 16);
+    numbers[threadIdx.x] = __shfl_xor_sync(0xffff, number, 16);
   }
 }
-__global__ void register_without_value(int* of) {
-  asm volatile("{ .reg .b32 t; mov.u32 %0, t; }" : "=r"(*of));
+__global__ void register_without_value(int* output) {
+  asm volatile("{ .reg .b32 t; mov.u32 %0, t; }" : "=r"(*output));
 }
-__global__ void exchange_without_itself(int* of) {
-  of[threadIdx.x] = __shfl_xor_sync(0xffff, 1, 1);
+__global__ void exchange_without_itself(int* output) {
+  output[threadIdx.x] = __shfl_xor_sync(0xffff, 1, 1);
 }
-__global__ void shared_out_of_range(int* of, int at) {
-  __shared__ int all[32];
-  all[threadIdx.x] = 1;
+__global__ void shared_out_of_range(int* output, int index) {
+  __shared__ int shared_numbers[32];
+  shared_numbers[threadIdx.x] = 1;
   __syncthreads();
-  of[0] = all[at];
+  output[0] = shared_numbers[index];
 }
-__global__ void shared_without_value(int* to) {
-  __shared__ int all[32];
-  if (to == nullptr) {
-    all[0] = 0;
+__global__ void shared_without_value(int* output) {
+  __shared__ int shared_numbers[32];
+  if (output == nullptr) {
+    shared_numbers[0] = 0;
   }
   __syncthreads();
-  *to = all[threadIdx.x];
+  *output = shared_numbers[threadIdx.x];
 }
 /// Writes numbers, sets a flag, and waits for an answer.
-__global__ void write_and_tell(int* numbers, int volatile* told, int const volatile* answer, bool with_fence) {
+__global__ void write_and_tell(int* numbers, int volatile* flag, int const volatile* answer, bool with_fence) {
   numbers[threadIdx.x] = 1;
   __syncthreads();
   if (threadIdx.x == 0) {
     if (with_fence) {
       __threadfence_system();
     }
-    *told = 1;
+    *flag = 1;
     while (*answer == 0) {
       __nanosleep(20);
     }
   }
 }
-__global__ void hear_and_add(int const* numbers, int const volatile* told, int volatile* answer, int* sum) {
-  while (*told == 0) {
+__global__ void hear_and_add(int const* numbers, int const volatile* flag, int volatile* answer, int* sum) {
+  while (*flag == 0) {
     __nanosleep(20);
   }
   __threadfence_system();
@@ -114,24 +114,24 @@ __global__ void hear_and_add(int const* numbers, int const volatile* told, int v
   }
   *answer = 1;
 }
-__global__ void __launch_bounds__(64) bounded(int* of) {
-  of[threadIdx.x] = 1;
+__global__ void __launch_bounds__(64) bounded_kernel(int* output) {
+  output[threadIdx.x] = 1;
 }
-__global__ void takes_time(long long* of) {
-  *of = clock64();
+__global__ void read_clock(long long* output) {
+  *output = clock64();
 }
-__global__ void shared_of_launch(int* of) {
-  extern __shared__ int all[];
-  all[0] = 1;
-  *of = all[0];
+__global__ void shared_of_launch(int* output) {
+  extern __shared__ int shared_numbers[];
+  shared_numbers[0] = 1;
+  *output = shared_numbers[0];
 }
 __global__ void wait_for(int const volatile* flag) {
   while (*flag == 0) {
     __nanosleep(20);
   }
 }
-__global__ void fill_and_wait(int volatile* begun, int const volatile* flag) {
-  begun[blockIdx.x] = 1;
+__global__ void fill_and_wait(int volatile* arrivals, int const volatile* flag) {
+  arrivals[blockIdx.x] = 1;
   while (*flag == 0) {
     __nanosleep(20);
   }
@@ -161,11 +161,11 @@ void run(Kernel kernel, unsigned threads, Arguments... arguments) {
   kernel<<<1, threads>>>(arguments...);
   finish();
 }
-/// A number of device memory.
+/// Reads a number from device memory.
 template <class T>
-[[nodiscard]] T fetched(T const* from) {
+[[nodiscard]] T fetch(T const* source) {
   T x{};
-  WORKS(cudaMemcpyAsync(&x, from, sizeof x, cudaMemcpyDeviceToHost, nullptr));
+  WORKS(cudaMemcpyAsync(&x, source, sizeof x, cudaMemcpyDeviceToHost, nullptr));
   return x;
 }
 void say_number(int x) {
@@ -176,12 +176,12 @@ void say_number(int x) {
 /// Loads a kernel, so that its first launch does not wait.
 template <class Kernel>
 void load(Kernel kernel) {
-  cudaFuncAttributes known;
-  WORKS(cudaFuncGetAttributes(&known, kernel));
+  cudaFuncAttributes attributes;
+  WORKS(cudaFuncGetAttributes(&attributes, kernel));
 }
 /// Blocks a stream. @returns the flag that releases it
 [[nodiscard]] int* hold(cudaStream_t s) {
-  int* const flag = pinned<int>(1);
+  int* const flag = pinned_array<int>(1);
   wait_for<<<1, 1, 0, s>>>(flag);
   WORKS(cudaGetLastError());
   return flag;
@@ -190,38 +190,38 @@ void load(Kernel kernel) {
 // Memory.
 
 void reads_behind() {
-  int* const p = on_device<int>(8);
+  int* const p = device_array<int>(8);
   run(read, 1, p + 8, p);
 }
 void reads_before() {
-  int* const p = on_device<int>(8);
+  int* const p = device_array<int>(8);
   run(read, 1, p - 1, p);
 }
 void vector_not_aligned() {
-  float* const p = on_device<float>(8);
+  float* const p = device_array<float>(8);
   run(read_four, 1, p + 1, p);
 }
 void reads_freed() {
-  int* const p = on_device<int>(8);
-  int* const to = on_device<int>(1);
+  int* const p = device_array<int>(8);
+  int* const output = device_array<int>(1);
   WORKS(cudaFree(p));
-  run(read, 1, p, to);
+  run(read, 1, p, output);
 }
 void kernel_reads_host() {
   int x = 1;
-  run(read, 1, &x, on_device<int>(1));
+  run(read, 1, &x, device_array<int>(1));
 }
 void host_reads_device() {
-  *static_cast<int volatile*>(on_device<int>(1)) = 1;
+  *static_cast<int volatile*>(device_array<int>(1)) = 1;
 }
 void reads_other_device() {
   WORKS(cudaSetDevice(1));
-  int* const p = on_device<int>(1);
+  int* const p = device_array<int>(1);
   WORKS(cudaSetDevice(0));
-  run(read, 1, p, on_device<int>(1));
+  run(read, 1, p, device_array<int>(1));
 }
 void global_without_value() {
-  say_number(fetched(on_device<int>(1)));
+  say_number(fetch(device_array<int>(1)));
 }
 void pinned_without_value() {
   void* p = nullptr;
@@ -229,59 +229,59 @@ void pinned_without_value() {
   say_number(*static_cast<int*>(p));
 }
 void aligned_to_512() {
-  say(reinterpret_cast<std::uintptr_t>(on_device<int>(1)) % 512 == 256 ? "256" : "512");
+  say(reinterpret_cast<std::uintptr_t>(device_array<int>(1)) % 512 == 256 ? "256" : "512");
 }
 void frees_twice() {
-  int* const p = on_device<int>(1);
+  int* const p = device_array<int>(1);
   WORKS(cudaFree(p));
   say(cudaFree(p));
 }
 void frees_inside() {
-  say(cudaFree(on_device<int>(2) + 1));
+  say(cudaFree(device_array<int>(2) + 1));
 }
 void copies_too_much() {
-  std::vector<int> const all(9);
-  int* const p = on_device<int>(8);
-  say(cudaMemcpyAsync(p, all.data(), 36, cudaMemcpyHostToDevice, nullptr));
+  std::vector<int> const numbers(9);
+  int* const p = device_array<int>(8);
+  say(cudaMemcpyAsync(p, numbers.data(), 36, cudaMemcpyHostToDevice, nullptr));
 }
 void copies_wrong_way() {
   int x = 0;
-  say(cudaMemcpyAsync(on_device<int>(1), &x, sizeof x, cudaMemcpyDeviceToDevice, nullptr));
+  say(cudaMemcpyAsync(device_array<int>(1), &x, sizeof x, cudaMemcpyDeviceToDevice, nullptr));
 }
 
 // Kernels.
 
 void no_barrier() {
-  run(reverse_without_barrier, 64, on_device<int>(64));
+  run(reverse_without_barrier, 64, device_array<int>(64));
 }
 /// A race between threads of one warp: it does not end the program, but some order of the threads gives wrong numbers.
 void no_barrier_of_warp() {
-  int* const p = on_device<int>(32);
+  int* const p = device_array<int>(32);
   bool wrong = false;
   for (int n = 0; n != 64; ++n) {
-    std::array<int, 32> all{};
+    std::array<int, 32> numbers{};
     for (int k = 0; k != 32; ++k) {
-      all[static_cast<std::size_t>(k)] = k;
+      numbers[static_cast<std::size_t>(k)] = k;
     }
-    WORKS(cudaMemcpyAsync(p, all.data(), sizeof all, cudaMemcpyHostToDevice, nullptr));
+    WORKS(cudaMemcpyAsync(p, numbers.data(), sizeof numbers, cudaMemcpyHostToDevice, nullptr));
     reverse_warp_without_barrier<<<1, 32>>>(p);
-    WORKS(cudaMemcpyAsync(all.data(), p, sizeof all, cudaMemcpyDeviceToHost, nullptr));
+    WORKS(cudaMemcpyAsync(numbers.data(), p, sizeof numbers, cudaMemcpyDeviceToHost, nullptr));
     for (int k = 0; k != 32; ++k) {
-      wrong = wrong || all[static_cast<std::size_t>(k)] != 31 - k;
+      wrong = wrong || numbers[static_cast<std::size_t>(k)] != 31 - k;
     }
   }
   say(wrong ? "wrong numbers" : "right numbers");
 }
 void tell(bool with_fence) {
-  int* const numbers = on_device<int>(64);
-  int* const words = pinned<int>(2);
-  int* const sum = on_device<int>(1);
+  int* const numbers = device_array<int>(64);
+  int* const words = pinned_array<int>(2);
+  int* const sum = device_array<int>(1);
   load(write_and_tell);
   load(hear_and_add);
   write_and_tell<<<1, 64, 0, new_stream()>>>(numbers, words, words + 1, with_fence);
   hear_and_add<<<1, 1, 0, new_stream()>>>(numbers, words, words + 1, sum);
   WORKS(cudaDeviceSynchronize());
-  say(fetched(sum) == 64 ? "right numbers" : "wrong numbers");
+  say(fetch(sum) == 64 ? "right numbers" : "wrong numbers");
 }
 void tells_without_fence() {
   tell(false);
@@ -290,58 +290,58 @@ void tells_with_fence() {
   tell(true);
 }
 void half_a_warp_at_barrier() {
-  run(barrier_of_half_a_warp, 64, on_device<int>(64));
+  run(barrier_of_half_a_warp, 64, device_array<int>(64));
 }
 void warps_at_two_barriers() {
-  run(two_barriers, 64, on_device<int>(2));
+  run(two_barriers, 64, device_array<int>(2));
 }
 void some_warps_at_barrier() {
-  int* const flag = on_device<int>(1);
+  int* const flag = device_array<int>(1);
   WORKS(cudaMemsetAsync(flag, 0, sizeof(int), nullptr));
   run(barrier_and_endless_loop, 64, flag);
 }
 void some_at_exchange() {
-  run(exchange_and_barrier, 32, on_device<int>(32));
+  run(exchange_and_barrier, 32, device_array<int>(32));
 }
 void exchange_of_nothing() {
-  int* const p = on_device<int>(32);
+  int* const p = device_array<int>(32);
   WORKS(cudaMemsetAsync(p, 0, 32 * sizeof(int), nullptr));
   exchange_with_absent<<<1, 32>>>(p);
-  say_number(fetched(p));
+  say_number(fetch(p));
 }
 void not_in_its_mask() {
-  run(exchange_without_itself, 32, on_device<int>(32));
+  run(exchange_without_itself, 32, device_array<int>(32));
 }
 void behind_shared() {
-  run(shared_out_of_range, 32, on_device<int>(1), 32);
+  run(shared_out_of_range, 32, device_array<int>(1), 32);
 }
 void shared_is_not_zero() {
-  int* const p = on_device<int>(1);
+  int* const p = device_array<int>(1);
   shared_without_value<<<1, 1>>>(p);
-  say_number(fetched(p));
+  say_number(fetch(p));
 }
 void register_is_not_zero() {
-  int* const p = on_device<int>(1);
+  int* const p = device_array<int>(1);
   WORKS(cudaMemsetAsync(p, 0, sizeof(int), nullptr));
   register_without_value<<<1, 1>>>(p);
-  say_number(fetched(p));
+  say_number(fetch(p));
 }
 void beyond_bounds() {
-  run(bounded, 96, on_device<int>(96));
+  run(bounded_kernel, 96, device_array<int>(96));
 }
 void too_many_threads() {
-  run(read, 2048, on_device<int>(1), on_device<int>(1));
+  run(read, 2048, device_array<int>(1), device_array<int>(1));
 }
 void no_blocks() {
-  int* const p = on_device<int>(1);
+  int* const p = device_array<int>(1);
   read<<<0, 1>>>(p, p);
   say(cudaGetLastError());
 }
 void instruction_not_known() {
-  run(takes_time, 1, on_device<long long>(1));
+  run(read_clock, 1, device_array<long long>(1));
 }
 void memory_of_launch() {
-  shared_of_launch<<<1, 1, 64>>>(on_device<int>(1));
+  shared_of_launch<<<1, 1, 64>>>(device_array<int>(1));
 }
 
 // Devices, streams and events.
@@ -398,18 +398,18 @@ void used_before_fork() {
 
 void waits_for_kernel_without_room() {
   load(set);
-  int* const flag = pinned<int>(1);
-  int volatile* const begun = pinned<int>(16);
-  fill_and_wait<<<16, 32, 0, new_stream()>>>(begun, flag);
+  int* const flag = pinned_array<int>(1);
+  int volatile* const arrivals = pinned_array<int>(16);
+  fill_and_wait<<<16, 32, 0, new_stream()>>>(arrivals, flag);
   for (int b = 0; b != 16; ++b) {
-    while (begun[b] == 0) {
+    while (arrivals[b] == 0) {
     }
   }
   set<<<1, 1, 0, new_stream()>>>(flag);
   finish();
 }
 void waits_for_block_before() {
-  int* const flags = on_device<int>(64);
+  int* const flags = device_array<int>(64);
   WORKS(cudaMemsetAsync(flags, 0, 64 * sizeof(int), nullptr));
   wait_for_block_before<<<64, 1>>>(flags);
   finish();
@@ -422,9 +422,9 @@ void first_launch_while_one_waits() {
 /// Blocks a stream by later work of another stream in the same hardware queue.
 void streams_of_one_queue() {
   load(set);
-  cudaStream_t const one = new_stream();
-  int* const flag = hold(one);
-  wait_for<<<1, 1, 0, one>>>(flag);
+  cudaStream_t const stream = new_stream();
+  int* const flag = hold(stream);
+  wait_for<<<1, 1, 0, stream>>>(flag);
   set<<<1, 1, 0, new_stream()>>>(flag);
   finish();
 }
@@ -441,7 +441,7 @@ void default_stream_beside_other() {
   finish();
 }
 void graph_waits_for_itself() {
-  int* const count = pinned<int>(1);
+  int* const count = pinned_array<int>(1);
   load(wait_for_second);
   cudaStream_t const s = new_stream();
   WORKS(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
@@ -457,20 +457,20 @@ void graph_waits_for_itself() {
   finish();
 }
 void frees_while_one_waits() {
-  int* const p = on_device<int>(1);
+  int* const p = device_array<int>(1);
   static_cast<void>(hold(new_stream()));
   say(cudaFree(p));
 }
 void allocates_while_one_waits() {
   static_cast<void>(hold(new_stream()));
-  static_cast<void>(on_device<int>(1));
+  static_cast<void>(device_array<int>(1));
 }
 void copies_much_while_one_waits() {
-  std::vector<int> const all(1 << 16);
-  int* const p = on_device<int>(all.size());
+  std::vector<int> const numbers(1 << 16);
+  int* const p = device_array<int>(numbers.size());
   cudaStream_t const s = new_stream();
   static_cast<void>(hold(s));
-  say(cudaMemcpyAsync(p, all.data(), all.size() * sizeof(int), cudaMemcpyHostToDevice, s));
+  say(cudaMemcpyAsync(p, numbers.data(), numbers.size() * sizeof(int), cudaMemcpyHostToDevice, s));
 }
 void destroys_stream_that_waits() {
   cudaStream_t const s = new_stream();
@@ -488,41 +488,42 @@ void waits_for_event() {
 
 // Captures.
 
-[[nodiscard]] cudaStream_t captured(cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal) {
+[[nodiscard]] cudaStream_t begin_capture(cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal) {
   cudaStream_t const s = new_stream();
   WORKS(cudaStreamBeginCapture(s, mode));
   return s;
 }
-[[nodiscard]] cudaError_t end_of(cudaStream_t s) {
+[[nodiscard]] cudaError_t end_capture(cudaStream_t s) {
   cudaGraph_t graph = nullptr;
   return cudaStreamEndCapture(s, &graph);
 }
 template <class F>
-void spoils(F const& f, cudaStream_t s = captured()) {
+void call_in_capture(F const& f, cudaStream_t s = begin_capture()) {
   say(f(s));
-  say(end_of(s));
+  say(end_capture(s));
 }
 void asks_stream_of_capture() {
-  spoils([](cudaStream_t s) { return cudaStreamQuery(s); });
+  call_in_capture([](cudaStream_t s) { return cudaStreamQuery(s); });
 }
 void asks_other_stream_in_capture() {
   cudaStream_t const other = new_stream();
-  spoils([other](cudaStream_t) { return cudaStreamQuery(other); });
+  call_in_capture([other](cudaStream_t) { return cudaStreamQuery(other); });
 }
 void asks_stream_of_relaxed_capture() {
-  spoils([](cudaStream_t s) { return cudaStreamSynchronize(s); }, captured(cudaStreamCaptureModeRelaxed));
+  call_in_capture([](cudaStream_t s) { return cudaStreamSynchronize(s); }, begin_capture(cudaStreamCaptureModeRelaxed));
 }
 void asks_kind_of_stream_of_capture() {
   unsigned kind = 0;
-  spoils([&](cudaStream_t s) { return cudaStreamGetFlags(s, &kind); }, captured(cudaStreamCaptureModeRelaxed));
+  call_in_capture([&](cudaStream_t s) { return cudaStreamGetFlags(s, &kind); },
+                  begin_capture(cudaStreamCaptureModeRelaxed));
 }
 void allocates_in_capture() {
   void* p = nullptr;
-  spoils([&](cudaStream_t) { return cudaMalloc(&p, 1); });
+  call_in_capture([&](cudaStream_t) { return cudaMalloc(&p, 1); });
 }
 void allocates_in_other_thread() {
   void* p = nullptr;
-  spoils([&](cudaStream_t) {
+  call_in_capture([&](cudaStream_t) {
     cudaError_t code = cudaSuccess;
     std::thread([&] { code = cudaMalloc(&p, 1); }).join();
     return code;
@@ -530,69 +531,69 @@ void allocates_in_other_thread() {
 }
 void copies_pageable_in_capture() {
   int x = 0;
-  int* const p = on_device<int>(1);
-  spoils([&](cudaStream_t s) { return cudaMemcpyAsync(p, &x, sizeof x, cudaMemcpyHostToDevice, s); });
+  int* const p = device_array<int>(1);
+  call_in_capture([&](cudaStream_t s) { return cudaMemcpyAsync(p, &x, sizeof x, cudaMemcpyHostToDevice, s); });
 }
 void default_stream_beside_capture() {
   cudaStream_t const s = new_stream(cudaStreamDefault);
   WORKS(cudaStreamBeginCapture(s, cudaStreamCaptureModeRelaxed));
-  spoils([](cudaStream_t) { return cudaEventRecord(new_event(), nullptr); }, s);
+  call_in_capture([](cudaStream_t) { return cudaEventRecord(new_event(), nullptr); }, s);
 }
 void waits_for_event_of_before() {
   cudaEvent_t const e = new_event();
   WORKS(cudaEventRecord(e, nullptr));
-  spoils([e](cudaStream_t s) { return cudaStreamWaitEvent(s, e, 0); });
+  call_in_capture([e](cudaStream_t s) { return cudaStreamWaitEvent(s, e, 0); });
 }
 void asks_event_of_capture() {
   cudaEvent_t const e = new_event();
-  spoils(
+  call_in_capture(
       [e](cudaStream_t s) {
         WORKS(cudaEventRecord(e, s));
         return cudaEventQuery(e);
       },
-      captured(cudaStreamCaptureModeRelaxed));
+      begin_capture(cudaStreamCaptureModeRelaxed));
 }
 void fork_without_join() {
-  int* const flag = pinned<int>(1);
+  int* const flag = pinned_array<int>(1);
   cudaStream_t const other = new_stream();
   cudaEvent_t const e = new_event();
-  cudaStream_t const s = captured();
+  cudaStream_t const s = begin_capture();
   WORKS(cudaEventRecord(e, s));
   WORKS(cudaStreamWaitEvent(other, e, 0));
   set<<<1, 1, 0, other>>>(flag);
-  say(end_of(s));
+  say(end_capture(s));
 }
 void ends_other_stream() {
   cudaStream_t const other = new_stream();
   cudaEvent_t const e = new_event();
-  cudaStream_t const s = captured();
+  cudaStream_t const s = begin_capture();
   WORKS(cudaEventRecord(e, s));
   WORKS(cudaStreamWaitEvent(other, e, 0));
-  say(end_of(other));
+  say(end_capture(other));
 }
 void two_captures_become_one() {
   cudaEvent_t const e = new_event();
-  cudaStream_t const other = captured();
+  cudaStream_t const other = begin_capture();
   WORKS(cudaEventRecord(e, other));
-  spoils([e](cudaStream_t s) { return cudaStreamWaitEvent(s, e, 0); });
-  say(end_of(other));
+  call_in_capture([e](cudaStream_t s) { return cudaStreamWaitEvent(s, e, 0); });
+  say(end_capture(other));
 }
 void ends_in_other_thread() {
-  cudaStream_t const s = captured();
-  std::thread([s] { say(end_of(s)); }).join();
+  cudaStream_t const s = begin_capture();
+  std::thread([s] { say(end_capture(s)); }).join();
 }
 void event_of_ended_capture() {
   cudaEvent_t const e = new_event();
-  cudaStream_t const s = captured();
+  cudaStream_t const s = begin_capture();
   WORKS(cudaEventRecord(e, s));
-  WORKS(end_of(s));
+  WORKS(end_capture(s));
   say(cudaStreamWaitEvent(s, e, 0));
 }
 void captures_default_stream() {
   say(cudaStreamBeginCapture(nullptr, cudaStreamCaptureModeGlobal));
 }
 void ends_what_is_not_captured() {
-  say(end_of(new_stream()));
+  say(end_capture(new_stream()));
 }
 
 constexpr char const* impatient = "EMULATED_GPU_PATIENCE=1 CUDA_DEVICE_MAX_CONNECTIONS=32";
