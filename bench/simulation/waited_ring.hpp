@@ -18,7 +18,8 @@ struct waited_ring {
   static constexpr bool sends_raw_contributions = false;
 
   [[nodiscard]] constexpr std::uint32_t blocks(tutti::op::allreduce, tutti::rank_type n) const { return n; }
-  [[nodiscard]] constexpr std::uint32_t steps(tutti::op::allreduce operation, tutti::rank_type n, tutti::rank_type me) const {
+  [[nodiscard]] constexpr std::uint32_t steps(tutti::op::allreduce operation, tutti::rank_type n,
+                                              tutti::rank_type me) const {
     return n == 1 ? 1 : 2 * tutti::ring{}.steps(operation, n, me);
   }
   [[nodiscard]] constexpr tutti::step at(tutti::op::allreduce operation, tutti::rank_type n, tutti::rank_type me,

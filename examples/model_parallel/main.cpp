@@ -87,7 +87,9 @@ reports train(job const& work) {
 
 /// Prints why ranks failed: the original failures, without ranks that only lost a peer. True if any failed.
 bool report_failures(reports const& ranks) {
-  auto const is_original = [](auto const& rank) { return !rank.has_value() && rank.failure().kind == tutti::failure::none; };
+  auto const is_original = [](auto const& rank) {
+    return !rank.has_value() && rank.failure().kind == tutti::failure::none;
+  };
   bool const has_original = std::ranges::any_of(ranks, is_original);
   bool has_failure = false;
   for (std::size_t r = 0; r != ranks.size(); ++r) {

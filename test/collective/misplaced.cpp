@@ -43,7 +43,9 @@ struct sloppy {
             .local_memory = memory::input,
             .sender_memory = arrives};
   }
-  static constexpr step move(memory source, memory destination) { return {{no_rank, source, whole_vector}, {no_rank, destination, whole_vector}}; }
+  static constexpr step move(memory source, memory destination) {
+    return {{no_rank, source, whole_vector}, {no_rank, destination, whole_vector}};
+  }
 
   [[nodiscard]] constexpr std::uint32_t blocks(op::allreduce, rank_type) const { return 1; }
   [[nodiscard]] constexpr std::uint32_t steps(op::allreduce, rank_type, rank_type) const { return 3; }
@@ -58,11 +60,11 @@ struct sloppy {
     }
     step const second = Mistake == mistake::output_to_work    ? take(0, memory::work, memory::output)
                         : Mistake == mistake::result_combined ? add(0, memory::output, memory::output)
-                                                          : take(0, memory::output, travels);
-    return i == 0                           ? give(0, memory::input)
-           : i == 1                         ? second
+                                                              : take(0, memory::output, travels);
+    return i == 0                               ? give(0, memory::input)
+           : i == 1                             ? second
            : Mistake == mistake::output_to_work ? move(memory::work, memory::output)
-                                            : rest;
+                                                : rest;
   }
 };
 

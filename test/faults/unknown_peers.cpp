@@ -37,7 +37,7 @@ constexpr rlim_t few_descriptors = 256;
 /// The state shared by all processes of a trial.
 struct trial_state {
   std::atomic<std::uint16_t> port[most_ranks];  ///< ports of the ranks' own listeners
-  std::atomic<bool> has_begun;                      ///< the unknown peers have begun
+  std::atomic<bool> has_begun;                  ///< the unknown peers have begun
   std::atomic<bool> is_over;
 };
 

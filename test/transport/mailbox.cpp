@@ -228,7 +228,9 @@ BOOST_AUTO_TEST_CASE(shared_memory_is_read_where_it_is) {
       bad = !bad.empty() ? bad : drive_until(t, [&] { return t.is_released(1, s, 1) && t.is_released(2, s, 1); });
     } else {
       chunk c;
-      bad = !bad.empty() ? bad : drive_until(t, [&] { return static_cast<bool>(c = t.view(0, s, {bytes, 1, nullptr})); });
+      bad = !bad.empty() ? bad : drive_until(t, [&] {
+        return static_cast<bool>(c = t.view(0, s, {bytes, 1, nullptr}));
+      });
       bad = bad.empty() && (c.bytes != bytes || c.data[bytes - 1] != std::byte{42}) ? "wrong bytes" : bad;
       t.release(0, s);
     }

@@ -66,9 +66,9 @@ class soft_switch {
   }
 
  private:
-  static constexpr int drains = 16;            ///< before signals and the time are checked
+  static constexpr int drains = 16;                   ///< before signals and the time are checked
   static constexpr std::size_t waiting_limit = 4096;  ///< packets that wait here; more wait in the socket buffer
-  static constexpr std::size_t turn = 128;     ///< packets served before more are fetched
+  static constexpr std::size_t turn = 128;            ///< packets served before more are fetched
 
   [[nodiscard]] static std::optional<nic::endpoint> uplink_endpoint(options const& o) {
     return o.uplink ? std::optional(nic::endpoint(*o.uplink)) : std::nullopt;
@@ -117,7 +117,8 @@ class soft_switch {
     return true;
   }
   /// The job of an authentic packet of one of its members.
-  [[nodiscard]] std::optional<std::uint32_t> job_of(nic::endpoint const& source, std::span<std::byte const> bytes) const {
+  [[nodiscard]] std::optional<std::uint32_t> job_of(nic::endpoint const& source,
+                                                    std::span<std::byte const> bytes) const {
     nic::packet p;
     bool const is_known = options_.seal.read(bytes, p) == nic::reading::good && device_.knows(source, p.head);
     return is_known ? std::optional(p.head.job) : std::nullopt;
@@ -130,7 +131,8 @@ class soft_switch {
     credit_time_ = now;
     return static_cast<std::size_t>(std::min(credit_, max_credit));
   }
-  void send(tutti::time_point now, nic::endpoint const& destination, nic::header const& h, std::span<std::byte const> payload) {
+  void send(tutti::time_point now, nic::endpoint const& destination, nic::header const& h,
+            std::span<std::byte const> payload) {
     if (is_lost()) {
       return;
     }

@@ -75,7 +75,8 @@ struct wrong_ring {
 
  private:
   /// Sends the block that is `distance` blocks before this rank's, and receives the one before that.
-  [[nodiscard]] static constexpr tutti::step forward_block(tutti::rank_type n, tutti::rank_type me, std::uint32_t distance) {
+  [[nodiscard]] static constexpr tutti::step forward_block(tutti::rank_type n, tutti::rank_type me,
+                                                           std::uint32_t distance) {
     auto const block_before = [n, me](std::uint32_t k) { return (me + n - k % n) % n; };
     return {.send = {(me + 1) % n, tutti::memory::output, {block_before(distance), 1}},
             .receive = {block_before(1), tutti::memory::output, {block_before(distance + 1), 1}},

@@ -262,7 +262,8 @@ class workers {
       nic::write_integer(elements.data() + i, bits);
     }
   }
-  [[nodiscard]] packet make_packet(nic::kind k, std::uint8_t m, std::uint32_t q, std::span<std::byte const> payload) const {
+  [[nodiscard]] packet make_packet(nic::kind k, std::uint8_t m, std::uint32_t q,
+                                   std::span<std::byte const> payload) const {
     return serialize(head(k, m, q), payload);
   }
   [[nodiscard]] packet join(std::uint8_t m) const {

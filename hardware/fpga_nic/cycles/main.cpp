@@ -27,16 +27,16 @@ constexpr std::uint32_t nonce = 1;
 
 void send(nic_model& model, unsigned worker, nic::header h, std::span<std::byte const> payload) {
   frame::place const source{.mac = {2, 0, 0, 0, 1, static_cast<std::uint8_t>(worker)},
-                          .ip = 0x0a000100U + worker,
-                          .port = static_cast<std::uint16_t>(8000 + worker)};
+                            .ip = 0x0a000100U + worker,
+                            .port = static_cast<std::uint16_t>(8000 + worker)};
   h.job = nonce;
   h.length = static_cast<std::uint16_t>(payload.size());
   h.worker = static_cast<std::uint8_t>(worker);
   std::array<std::byte, nic::max_packet> packet;
   std::array<std::byte, frame::max_size> bytes;
   std::size_t const length = nic::seal().write(h, payload, packet.data());
-  model.give(std::span(bytes).first(
-      frame::write({.source = source, .destination = device_address, .payload = std::span(packet).first(length)}, bytes.data())));
+  model.give(std::span(bytes).first(frame::write(
+      {.source = source, .destination = device_address, .payload = std::span(packet).first(length)}, bytes.data())));
 }
 
 std::size_t frames_sent(nic_model& model) {

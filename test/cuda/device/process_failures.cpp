@@ -237,8 +237,7 @@ BOOST_AUTO_TEST_CASE(kernels_go_on_in_the_parent) {
           sum->enqueue(on_device(v), stream);
         }
         stream_wait(world, stream).run();
-        require(child_has_ended && std::count(v.begin(), v.end(), 2) == 1000,
-                "the child or the operation was harmed");
+        require(child_has_ended && std::count(v.begin(), v.end(), 2) == 1000, "the child or the operation was harmed");
       },
       options_for(1));
   BOOST_TEST(std::count(errors.begin(), errors.end(), "") == 2, errors[0] << errors[1]);

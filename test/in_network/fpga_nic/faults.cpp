@@ -159,7 +159,8 @@ namespace {
 /// A device that accepts all joins and knows no contribution.
 class device_without_knowledge final : public tutti::detail::fpga_nic::in_process_device {
  public:
-  void take(std::uint32_t source, std::span<std::byte const> bytes, tutti::detail::udp::in_process_medium& net) override {
+  void take(std::uint32_t source, std::span<std::byte const> bytes,
+            tutti::detail::udp::in_process_medium& net) override {
     namespace udp = tutti::detail::udp;
     udp::packet p;
     if (udp::seal().read(bytes, p) != udp::reading::good) {

@@ -93,7 +93,8 @@ BOOST_AUTO_TEST_CASE(operators_equal_the_sequential_answer) {
     agree(n, lossless, [](auto& world) -> std::string {
       std::string complaint = laws::reducing(world, in_network{}, tutti::sum<float>{}, 1023);
       complaint = complaint.empty() ? laws::moving<laws::triple>(world, in_network{}, 1023) : complaint;
-      return complaint.empty() ? laws::reducing(world, in_network{}, laws::composition{}, 48) : complaint;  // falls back to `star`
+      return complaint.empty() ? laws::reducing(world, in_network{}, laws::composition{}, 48)
+                               : complaint;  // falls back to `star`
     });
     agree(n, lossless, [](auto& world) {
       return laws::allreduces(world, tutti::hierarchical{tutti::binary_tree{}, in_network{}, 3}, tutti::sum<float>{},
@@ -276,9 +277,12 @@ BOOST_AUTO_TEST_CASE(automatic_knows_the_device_and_what_it_can_do) {
       return "the device is a candidate where it cannot help, or none where it can";
     }
     best.prefer("allreduce=in_network; reduce=in_network; broadcast=in_network");
-    auto const uses_device = [&](auto const& sum) { return sum.explain(4000).find(": in_network, ") != std::string::npos; };
+    auto const uses_device = [&](auto const& sum) {
+      return sum.explain(4000).find(": in_network, ") != std::string::npos;
+    };
     if (!uses_device(tutti::allreduce{world, best, tutti::sum<float>{}}) ||
-        uses_device(tutti::allreduce{world, best, tutti::sum<double>{}}) || !uses_device(tutti::broadcast{world, best})) {
+        uses_device(tutti::allreduce{world, best, tutti::sum<double>{}}) ||
+        !uses_device(tutti::broadcast{world, best})) {
       return "what is preferred is not run, or run where it cannot be";
     }
     tutti::fixed_point_sum const integer_sum{1e3F, world.size()};
@@ -295,7 +299,8 @@ BOOST_AUTO_TEST_CASE(automatic_knows_the_device_and_what_it_can_do) {
     complaint = complaint.empty() ? laws::reducing(world, best, tutti::sum<double>{}, 1023) : complaint;
     complaint = complaint.empty() ? laws::reducing(world, best, laws::composition{}, 48) : complaint;
     std::vector<float> v(3000);
-    auto const tuning = best.autotune(world, tutti::op::allreduce{}, v, {.ways = 100, .maximum_ratio = 1e9, .turns = 1});
+    auto const tuning =
+        best.autotune(world, tutti::op::allreduce{}, v, {.ways = 100, .maximum_ratio = 1e9, .turns = 1});
     return complaint.empty() && !tuning.starts_with("allreduce:8193-16384=") ? tuning : complaint;
   });
 }

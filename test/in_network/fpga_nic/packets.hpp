@@ -31,7 +31,7 @@ namespace udp = tutti::detail::udp;
 
 /// A packet about a block of weights.
 [[nodiscard]] inline udp::header weights_header(udp::kind kind, std::uint32_t number, std::uint32_t version,
-                                               std::size_t length) {
+                                                std::size_t length) {
   udp::header h = contribution(0, 1, number, length, tutti::network_operation::none);
   h.kind = kind;
   h.fingerprint = version;
@@ -40,7 +40,7 @@ namespace udp = tutti::detail::udp;
 }
 
 [[nodiscard]] inline std::vector<std::byte> serialize(udp::header const& h, std::span<std::byte const> payload,
-                                                    udp::seal const& seal = {}) {
+                                                      udp::seal const& seal = {}) {
   std::vector<std::byte> bytes(udp::header_bytes + payload.size() + udp::tag_bytes);
   bytes.resize(seal.write(h, payload, bytes.data()));
   return bytes;

@@ -44,7 +44,8 @@ BOOST_AUTO_TEST_CASE(the_header_lies_in_22_bytes_as_the_page_says) {
   for (std::byte const b : bytes) {
     values.push_back(static_cast<unsigned>(b));
   }
-  std::vector<unsigned> const expected{0x19, 3, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 4, 0, 0x11, 0x12, 0x16, 0};
+  std::vector<unsigned> const expected{0x19, 3,  1,  2,  3,  4, 5, 6,    7,    8,    9,
+                                       10,   11, 12, 13, 14, 4, 0, 0x11, 0x12, 0x16, 0};
   BOOST_TEST(values == expected, boost::test_tools::per_element());
 }
 
@@ -220,7 +221,7 @@ std::vector<T> draw_elements(std::mt19937& random) {
 /// Folds contributions in this order.
 template <class R>
 std::vector<typename R::value_type> fold(std::vector<std::vector<typename R::value_type>> const& contributions,
-                                           std::vector<unsigned> const& order) {
+                                         std::vector<unsigned> const& order) {
   auto acc = contributions[order[0]];
   for (std::size_t i = 0; i < acc.size(); ++i) {
     for (std::size_t w = 1; w < order.size(); ++w) {
@@ -292,7 +293,9 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(contributions_of_racks_are_added_rack_by_rack, Ope
       h.flags = nic::flag::in_rank_order;
       for (unsigned const w : arrival) {
         h.worker = static_cast<std::uint8_t>(w);
-        auto const give = [&] { return slots.contribute(h.worker, h, std::as_bytes(std::span(contributions[w]))).result; };
+        auto const give = [&] {
+          return slots.contribute(h.worker, h, std::as_bytes(std::span(contributions[w]))).result;
+        };
         BOOST_TEST((give() == (w == arrival.back() ? outcome::complete : outcome::pending)));
         BOOST_TEST((give() == (w == arrival.back() ? outcome::available : outcome::duplicate)));
       }

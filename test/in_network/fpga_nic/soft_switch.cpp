@@ -281,13 +281,15 @@ BOOST_AUTO_TEST_CASE(hosts_share_a_switch) {
 }
 
 BOOST_AUTO_TEST_CASE(addresses_tell_hosts) {
-  auto const endpoint_at = [](char const* host, std::uint16_t port) { return nic::endpoint(net::resolve(host, port).front()); };
+  auto const endpoint_at = [](char const* host, std::uint16_t port) {
+    return nic::endpoint(net::resolve(host, port).front());
+  };
   for (auto const& [a, b, same_host] : {std::tuple{"10.0.0.1", "10.0.0.1", true},
-                                  {"10.0.0.1", "10.0.0.2", false},
-                                  {"2001:db8::1", "2001:db8::2:3", true},
-                                  {"2001:db8::1", "2001:db8:0:1::1", false},
-                                  {"fe80::1", "fe80::2", false},
-                                  {"::1", "127.0.0.1", false}}) {
+                                        {"10.0.0.1", "10.0.0.2", false},
+                                        {"2001:db8::1", "2001:db8::2:3", true},
+                                        {"2001:db8::1", "2001:db8:0:1::1", false},
+                                        {"fe80::1", "fe80::2", false},
+                                        {"::1", "127.0.0.1", false}}) {
     BOOST_TEST(nic::are_on_one_host(endpoint_at(a, 1), endpoint_at(b, 2)) == same_host, a << " " << b);
   }
   nic::secret_key const k{};
@@ -324,7 +326,8 @@ BOOST_AUTO_TEST_CASE(what_is_malformed_or_badly_tagged_or_an_answer_is_counted_a
   bench b({}, seal);
   std::vector<std::byte> const payload(8);
   BOOST_TEST(b.take(100, serialize(contribution(0, 1, 0, 8), payload)).empty());
-  BOOST_TEST(b.take(100, serialize(contribution(0, 1, 0, 8), payload, nic::seal(nic::secret_key{std::byte{2}}))).empty());
+  BOOST_TEST(
+      b.take(100, serialize(contribution(0, 1, 0, 8), payload, nic::seal(nic::secret_key{std::byte{2}}))).empty());
   BOOST_TEST(b.device.counts().invalid_tags == 2U);
   BOOST_TEST(b.take(100, std::span(payload)).empty());
   for (auto const& [kind, length] :
@@ -655,11 +658,13 @@ BOOST_AUTO_TEST_CASE(datagrams_of_others_come_as_they_are_and_congestion_is_seen
   std::vector<std::byte> const bytes(5000, std::byte{7});
   for (auto const& [size, tos] : {std::pair{std::size_t{0}, 0}, {5000, 0}, {21, 1}, {22, 2}, {23, 3}}) {
     BOOST_TEST(::setsockopt(raw_socket.get(), IPPROTO_IP, IP_TOS, &tos, sizeof tos) == 0);
-    BOOST_TEST(::sendto(raw_socket.get(), bytes.data(), size, 0, address.data(), address.size()) == static_cast<ssize_t>(size));
+    BOOST_TEST(::sendto(raw_socket.get(), bytes.data(), size, 0, address.data(), address.size()) ==
+               static_cast<ssize_t>(size));
     BOOST_TEST_REQUIRE(something_comes(port));
     std::vector<std::pair<std::size_t, bool>> datagrams;
-    port.drain(
-        [&](auto const&, std::span<std::byte const> b, bool has_ecn_mark) { datagrams.emplace_back(b.size(), has_ecn_mark); });
+    port.drain([&](auto const&, std::span<std::byte const> b, bool has_ecn_mark) {
+      datagrams.emplace_back(b.size(), has_ecn_mark);
+    });
     BOOST_TEST_REQUIRE(datagrams.size() == 1U);
     BOOST_TEST((datagrams[0].first == size && datagrams[0].second == (tos == 3)));
   }
@@ -934,7 +939,7 @@ BOOST_AUTO_TEST_CASE(programs_of_racks_sum_through_one_above_them) {
     unsigned const rack = w < 2 ? 0 : 1;
     ports.emplace_back(net::resolve("127.0.0.1", 0).front());
     members.emplace_back(ports.back(), racks[rack].address, w - 2 * rack, 2 + rack, count, nic::seal(), 7, 20ms,
-                     nic::rack_position{static_cast<std::uint8_t>(rack), 2}, 2 * rack);
+                         nic::rack_position{static_cast<std::uint8_t>(rack), 2}, 2 * rack);
   }
   BOOST_TEST_REQUIRE(finish(members, [] {}));
   for (std::size_t i = 0; i < count * member::elements; ++i) {

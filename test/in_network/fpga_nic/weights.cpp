@@ -52,7 +52,8 @@ nic::header update_header(unsigned worker, unsigned workers, std::uint32_t seque
 }
 nic::verdict push(nic::slot_table& slots, unsigned worker, unsigned workers, std::uint32_t sequence, terms const& t,
                   weights const& gradients = weights(numbers, 1.0F)) {
-  return slots.contribute(static_cast<std::uint8_t>(worker), update_header(worker, workers, sequence), payload_of(gradients, t));
+  return slots.contribute(static_cast<std::uint8_t>(worker), update_header(worker, workers, sequence),
+                          payload_of(gradients, t));
 }
 nic::verdict store(nic::slot_table& slots, std::uint32_t number, std::uint32_t version, weights const& w) {
   return slots.store(weights_header(nic::kind::supply, number, version, nic::block_bytes), std::as_bytes(std::span(w)));
@@ -232,10 +233,11 @@ class device {
 
   nic::header give(std::uint32_t source, nic::header const& h, std::span<std::byte const> payload = {}) {
     answer_ = {};
-    switch_.take(source, serialize(h, payload), false, {}, [&](std::uint32_t, nic::header const& r, auto answer_payload) {
-      answer_ = r;
-      data_.assign(answer_payload.begin(), answer_payload.end());
-    });
+    switch_.take(source, serialize(h, payload), false, {},
+                 [&](std::uint32_t, nic::header const& r, auto answer_payload) {
+                   answer_ = r;
+                   data_.assign(answer_payload.begin(), answer_payload.end());
+                 });
     BOOST_TEST(switch_.counts().packets == switch_.counts().accounted_packets());
     return answer_;
   }

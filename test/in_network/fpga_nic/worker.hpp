@@ -57,7 +57,9 @@ class worker {
   }
 
   [[nodiscard]] bool is_done() const { return remaining() == 0; }
-  [[nodiscard]] std::size_t remaining() const { return static_cast<std::size_t>(std::ranges::count(has_result_, false)); }
+  [[nodiscard]] std::size_t remaining() const {
+    return static_cast<std::size_t>(std::ranges::count(has_result_, false));
+  }
   [[nodiscard]] std::vector<float> const& result() const { return result_; }
   [[nodiscard]] unsigned joins() const { return joins_; }
   [[nodiscard]] bool has_failed() const { return has_failed_; }
@@ -171,7 +173,8 @@ class worker {
   std::vector<float> result_;
 };
 
-/// Runs workers of one thread in turn until all have finished, and calls `after_turn` after each turn. False after 20 seconds.
+/// Runs workers of one thread in turn until all have finished, and calls `after_turn` after each turn. False after 20
+/// seconds.
 template <class Workers, class AfterTurn>
 [[nodiscard]] bool finish(Workers&& workers, AfterTurn after_turn) {
   auto const deadline = tutti::steady_now() + std::chrono::seconds(20);

@@ -146,10 +146,11 @@ BOOST_AUTO_TEST_CASE(operators_equal_the_sequential_answer) {
   for (rank_type const n : sizes) {
     agree(n, 0, [](auto& world) -> std::string {
       std::string complaint = laws::moving<laws::triple>(world, in_network{}, 1023);
-      complaint = complaint.empty() ? laws::reducing(world, in_network{}, tutti::sum<float>{}, 1023) : complaint;  // falls back to `star`
+      complaint = complaint.empty() ? laws::reducing(world, in_network{}, tutti::sum<float>{}, 1023)
+                                    : complaint;  // falls back to `star`
       for (rank_type root = 0; root < world.size() && complaint.empty(); ++root) {
-        complaint = laws::broadcast<std::uint32_t>(world, tutti::hierarchical{tutti::binary_tree{}, in_network{}, 3}, 4099,
-                                             1000, root);
+        complaint = laws::broadcast<std::uint32_t>(world, tutti::hierarchical{tutti::binary_tree{}, in_network{}, 3},
+                                                   4099, 1000, root);
       }
       return complaint;
     });
@@ -185,7 +186,8 @@ BOOST_AUTO_TEST_CASE(broadcasts_are_right_where_packets_are_lost_repeated_and_re
       // last of each are full.
       std::uint64_t const packets = 1 + 1 + 2 + 2 + (longest * 4 + 1023) / 1024 + longest * 4 / 10'000 * 10;
       BOOST_TEST(sent_packets == (n == 1 ? 0 : roots * packets));
-      BOOST_TEST((repairs > 0 || loss == 0 || n == 1), "nothing was sent again, loss " << loss << ", " << n << " ranks");
+      BOOST_TEST((repairs > 0 || loss == 0 || n == 1),
+                 "nothing was sent again, loss " << loss << ", " << n << " ranks");
     }
   }
 }
@@ -275,7 +277,8 @@ BOOST_AUTO_TEST_CASE(a_group_that_ceases_to_hear_is_served_rank_by_rank) {
           net.close_group();
         }
         complaint = complaint.empty() ? broadcasts(world, {1, 20'000}) : complaint;
-        return complaint.empty() && world.transport().counts().single_repairs == 0 ? "nothing was sent to a rank alone" : complaint;
+        return complaint.empty() && world.transport().counts().single_repairs == 0 ? "nothing was sent to a rank alone"
+                                                                                   : complaint;
       },
       options_for(net)));
 }
@@ -290,7 +293,7 @@ BOOST_AUTO_TEST_CASE(packets_that_are_none_of_the_job_s_do_no_harm) {
     network::datagrams forgeries;
     forgeries.storage.resize(1);
     auto const send_forgery = [&](std::uint32_t sender, std::uint32_t destination, udp::header const& h,
-                         std::span<std::byte const> payload) {
+                                  std::span<std::byte const> payload) {
       auto& datagram = *forgeries.next();
       datagram.at = destination;
       datagram.size = static_cast<std::uint16_t>(net.seal().write(h, payload, datagram.bytes.data()));
@@ -361,7 +364,8 @@ BOOST_AUTO_TEST_CASE(other_calls_are_found_and_a_rank_that_never_comes_is_named)
           try {
             share(v, 0);
           } catch (tutti::error const& e) {
-            mismatches += e.kind() == failure::mismatch && std::string(e.what()).find("2000") != std::string::npos ? 1 : 0;
+            mismatches +=
+                e.kind() == failure::mismatch && std::string(e.what()).find("2000") != std::string::npos ? 1 : 0;
             throw;
           }
         },
@@ -411,7 +415,7 @@ BOOST_AUTO_TEST_CASE(a_broadcast_that_has_run_allocates_nothing) {
       }
       long const new_allocations = support::allocations_of_this_thread - old_allocations;
       return world.transport().has_aggregator() != has_group ? "another way than asked for"
-             : new_allocations == 0                                     ? ""
+             : new_allocations == 0                          ? ""
                                                              : std::to_string(new_allocations) + " allocations";
     };
     expect_no_complaints(tutti::spawn<cast>(4, check, options));
@@ -516,7 +520,8 @@ BOOST_AUTO_TEST_CASE(packets_of_a_broadcast_that_was_given_up_go_nowhere) {
           std::vector<std::uint32_t> v(50'000);
           auto pending = share.start(v, 0);
           // Rank 1 waits at once: after the fault no report may arrive for it.
-          while (world.rank() == 0 ? abandoned_requests == 0 : world.rank() == 2 && world.transport().counts().reports == 0) {
+          while (world.rank() == 0 ? abandoned_requests == 0
+                                   : world.rank() == 2 && world.transport().counts().reports == 0) {
             world.poll();
           }
           if (world.rank() == 2) {  // destroys its request and its vector while the others send

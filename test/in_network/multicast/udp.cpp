@@ -153,9 +153,9 @@ std::string broadcasts(World& world) {
   auto part = tutti::split(world, world.rank() % 2, world.rank());
   bool const alike = part.transport().has_aggregator() == (world.transport().has_aggregator() && part.size() > 1);
   std::string const complaint = laws::broadcast<std::uint32_t>(part, tutti::in_network{}, 3000, 0, part.size() - 1);
-  return !alike        ? "a part of the world has no group"
+  return !alike              ? "a part of the world has no group"
          : complaint.empty() ? laws::moving<laws::triple>(world, tutti::in_network{}, 1023)
-                       : complaint;
+                             : complaint;
 }
 
 /// True if a packet to a group reaches another port of this host.

@@ -36,22 +36,23 @@ class thrower {
     std::size_t received_count = 0;
     while (received_count < sent_datagrams_.size()) {
       if (!tutti::detail::wait_ready(port_.descriptor(), POLLIN, tutti::steady_now() + std::chrono::seconds(10))) {
-        throw violation(std::to_string(sent_datagrams_.size() - received_count) + " datagrams of seed " + std::to_string(seed_) +
-                     " are missing");
+        throw violation(std::to_string(sent_datagrams_.size() - received_count) + " datagrams of seed " +
+                        std::to_string(seed_) + " are missing");
       }
       port_.drain([&](nic::endpoint const& source, std::span<std::byte const> bytes, bool has_ecn_mark) {
         // A datagram longer than any packet may be truncated, but not to the length of a packet.
         bool const is_cut = received_count < sent_datagrams_.size() && bytes.size() > nic::max_packet &&
                             bytes.size() < sent_datagrams_[received_count].size();
         if (received_count == sent_datagrams_.size() ||
-            !std::ranges::equal(
-                bytes, std::span(sent_datagrams_[received_count]).first(is_cut ? bytes.size() : sent_datagrams_[received_count].size()))) {
+            !std::ranges::equal(bytes, std::span(sent_datagrams_[received_count])
+                                           .first(is_cut ? bytes.size() : sent_datagrams_[received_count].size()))) {
           throw violation("datagram " + std::to_string(count_ + received_count) + " of seed " + std::to_string(seed_) +
-                       " came as another one");
+                          " came as another one");
         }
         ++received_count;
-        device_.take(source, bytes, has_ecn_mark, tutti::steady_now(),
-                     [&](auto const& destination, nic::header const& h, auto payload) { port_.send(destination, h, payload); });
+        device_.take(
+            source, bytes, has_ecn_mark, tutti::steady_now(),
+            [&](auto const& destination, nic::header const& h, auto payload) { port_.send(destination, h, payload); });
       });
       port_.flush();
     }
@@ -76,19 +77,22 @@ class thrower {
     for (std::size_t i = 0; i < copies; ++i) {
       burst.insert(burst.end(), packet.begin(), packet.end());
     }
-    std::size_t const segment = copies == 1 ? burst.size() : std::min(burst.size(), packet.size() + next_.random_below(3));
+    std::size_t const segment =
+        copies == 1 ? burst.size() : std::min(burst.size(), packet.size() + next_.random_below(3));
     int const segment_option = copies == 1 ? 0 : static_cast<int>(segment);
-    if (::setsockopt(thrower_.get(), IPPROTO_UDP, UDP_SEGMENT, &segment_option, sizeof segment_option) != 0 && segment_option != 0) {
+    if (::setsockopt(thrower_.get(), IPPROTO_UDP, UDP_SEGMENT, &segment_option, sizeof segment_option) != 0 &&
+        segment_option != 0) {
       return;
     }
     if (::sendto(thrower_.get(), burst.data(), burst.size(), 0, address_.data(), address_.size()) < 0) {
       throw violation("cannot send a datagram of " + std::to_string(burst.size()) +
-                   " bytes: " + tutti::detail::describe_errno(errno));
+                      " bytes: " + tutti::detail::describe_errno(errno));
     }
-    for (std::size_t position = 0; position == 0 || position < burst.size(); position += std::max<std::size_t>(segment, 1)) {
+    for (std::size_t position = 0; position == 0 || position < burst.size();
+         position += std::max<std::size_t>(segment, 1)) {
       std::size_t const size = std::min(segment, burst.size() - position);
       sent_datagrams_.emplace_back(burst.begin() + static_cast<std::ptrdiff_t>(position),
-                         burst.begin() + static_cast<std::ptrdiff_t>(position + size));
+                                   burst.begin() + static_cast<std::ptrdiff_t>(position + size));
     }
   }
 

@@ -28,7 +28,8 @@ class thrower {
 
   void throw_one() {
     ++packet_count_;
-    now_ += std::chrono::microseconds(next_.random_below(200)) + std::chrono::milliseconds(next_.one_in(5000) ? 100 : 0);
+    now_ +=
+        std::chrono::microseconds(next_.random_below(200)) + std::chrono::milliseconds(next_.one_in(5000) ? 100 : 0);
     if (!from_spine_.empty() && !next_.one_in(10)) {
       auto const bytes = std::move(from_spine_.front());
       from_spine_.pop_front();
@@ -41,8 +42,8 @@ class thrower {
     if (next_.one_in(20)) {
       return give(spine, is_read ? forge_answer(p) : bytes);
     }
-    auto const source =
-        static_cast<std::uint32_t>(next_.one_in(20) || !is_read ? next_.random_below(senders) : p.head.worker % senders);
+    auto const source = static_cast<std::uint32_t>(next_.one_in(20) || !is_read ? next_.random_below(senders)
+                                                                                : p.head.worker % senders);
     give(source, is_read && p.head.kind == nic::kind::join && !next_.one_in(20) ? make_rack_join(p) : bytes);
   }
 
@@ -66,8 +67,8 @@ class thrower {
     bool const is_arbitrary = next_.one_in(20);
     nic::write(nic::read_terms(p.payload), payload.data());
     nic::write(is_arbitrary ? nic::rack_position{static_cast<std::uint8_t>(next_.random_below(256)),
-                                        static_cast<std::uint8_t>(next_.random_below(256))}
-                   : nic::rack_position{0, racks},
+                                                 static_cast<std::uint8_t>(next_.random_below(256))}
+                            : nic::rack_position{0, racks},
                payload.data() + nic::terms::bytes);
     h.length = static_cast<std::uint16_t>(payload.size());
     h.flags = nic::flag::of_racks | nic::flag::in_rank_order;
@@ -77,7 +78,8 @@ class thrower {
   [[nodiscard]] std::vector<std::byte> forge_answer(nic::packet const& p) {
     nic::header h = p.head;
     std::vector<std::byte> payload(p.payload.begin(), p.payload.end());
-    h.kind = std::array{nic::kind::grant, nic::kind::result, nic::kind::missing, nic::kind::refuse}[next_.random_below(4)];
+    h.kind =
+        std::array{nic::kind::grant, nic::kind::result, nic::kind::missing, nic::kind::refuse}[next_.random_below(4)];
     h.flags &= nic::flag::phase | nic::flag::in_rank_order | nic::flag::no_data | nic::flag::of_racks;
     if (h.kind != nic::kind::result) {
       payload.resize(h.kind == nic::kind::grant     ? nic::terms::bytes
@@ -88,7 +90,8 @@ class thrower {
       payload[0] = static_cast<std::byte>(next_.random_below(8));
       h.operation = next_.one_in(4) ? tutti::network_operation::none : h.operation;
     }
-    h.slot = next_.one_in(8) ? static_cast<std::uint16_t>(next_.one_in(2) ? UINT16_MAX : next_.random_below(9)) : h.slot;
+    h.slot =
+        next_.one_in(8) ? static_cast<std::uint16_t>(next_.one_in(2) ? UINT16_MAX : next_.random_below(9)) : h.slot;
     h.length = static_cast<std::uint16_t>(payload.size());
     return serialize(h, payload);
   }
@@ -132,7 +135,8 @@ class thrower {
   }
   void check(bool is_right, char const* problem) const {
     if (!is_right) {
-      throw violation("packet " + std::to_string(packet_count_) + " at a rack, of seed " + std::to_string(seed_) + " " + problem);
+      throw violation("packet " + std::to_string(packet_count_) + " at a rack, of seed " + std::to_string(seed_) + " " +
+                      problem);
     }
   }
   void check_answer(nic::header const& h, std::span<std::byte const> payload) {

@@ -23,8 +23,8 @@ void throw_weights(nic::slot_table& slots, nic::slot_table const& old_slots, nic
     }
     return;
   }
-  bool const is_in_time =
-      !old_slots.weights().has(k) || static_cast<std::int32_t>(p.head.fingerprint - old_slots.weights().version(k)) >= 0;
+  bool const is_in_time = !old_slots.weights().has(k) ||
+                          static_cast<std::int32_t>(p.head.fingerprint - old_slots.weights().version(k)) >= 0;
   if (!is_in_time || !slots.weights().has(k, p.head.fingerprint) ||
       !std::ranges::equal(slots.weights().data(k), p.payload)) {
     throw violation(description + " was stored where a later block was, or as another one");

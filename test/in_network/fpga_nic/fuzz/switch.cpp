@@ -36,13 +36,14 @@ class thrower {
 
   void throw_one() {
     ++packet_count_;
-    now_ += std::chrono::microseconds(next_.random_below(200)) + std::chrono::milliseconds(next_.one_in(5000) ? 100 : 0);
+    now_ +=
+        std::chrono::microseconds(next_.random_below(200)) + std::chrono::milliseconds(next_.one_in(5000) ? 100 : 0);
     auto const bytes = next_.packet();
     nic::packet p;
     bool const is_read = seal_.read(bytes, p) == nic::reading::good;
     // Mostly a member at the address of its number.
-    auto const source =
-        static_cast<std::uint32_t>(next_.one_in(20) || !is_read ? next_.random_below(addresses) : p.head.worker % addresses);
+    auto const source = static_cast<std::uint32_t>(next_.one_in(20) || !is_read ? next_.random_below(addresses)
+                                                                                : p.head.worker % addresses);
 
     auto const counters_before = device_.counts();
     unsigned answers = 0;
@@ -93,8 +94,8 @@ class thrower {
   /// Compares the slots before and after the packet.
   void compare(nic::counters const& counters_before, nic::counters const& counters_after) {
     bool const has_stored = counters_after.stored_contributions != counters_before.stored_contributions ||
-                      counters_after.completed_results != counters_before.completed_results ||
-                      counters_after.stores != counters_before.stores;
+                            counters_after.completed_results != counters_before.completed_results ||
+                            counters_after.stores != counters_before.stores;
     bool const job_came_or_went =
         device_.jobs().size() != slots_.size() || counters_after.joins != counters_before.joins ||
         counters_after.ends != counters_before.ends || counters_after.leaves != counters_before.leaves ||
