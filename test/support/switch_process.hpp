@@ -64,7 +64,7 @@ class switch_process {
       ::_exit(1);
     }
     for (;;) {
-      nic::summing_switch<nic::endpoint> device({.guard = nic::key{}}, seal_);
+      nic::summing_switch<nic::endpoint> device({.guard = nic::secret_key{}}, seal_);
       for (crashed = 0; crashed == 0;) {
         pollfd one{port.descriptor(), POLLIN, 0};
         ::poll(&one, 1, 10);
