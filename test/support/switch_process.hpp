@@ -64,7 +64,7 @@ class switch_process {
       ::_exit(1);
     }
     for (;;) {
-      nic::summing_switch<nic::endpoint> device({.guard = nic::key{}}, seal_);
+      nic::summing_switch<nic::endpoint> device({.guard = nic::secret_key{}}, seal_);
       for (crash_flag = 0; crash_flag == 0;) {
         pollfd entry{port.descriptor(), POLLIN, 0};
         ::poll(&entry, 1, 10);
