@@ -257,7 +257,7 @@ BOOST_AUTO_TEST_CASE(the_loss_of_rows) {
   device::row_metrics sum{};
   for (std::size_t r = 0; r != rows; ++r) {
     auto const row_metrics = device::softmax_of_row(device::one_lane{}, classes, scores.data() + r * classes, labels[r],
-                                                  0.25F, slopes.data() + r * classes);
+                                                    0.25F, slopes.data() + r * classes);
     sum.loss += row_metrics.loss;
     sum.correct += row_metrics.correct;
   }

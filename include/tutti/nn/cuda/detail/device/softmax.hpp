@@ -40,7 +40,7 @@ struct row_metrics {
 /// row and return equal results: `largest` and `sum` are reductions over the lanes.
 template <class Lanes, class T, std::same_as<float> Float>
 constexpr row_metrics softmax_of_row(Lanes const& g, std::size_t classes, T const* row, std::size_t label, Float scale,
-                                   T* derivatives) {
+                                     T* derivatives) {
   constexpr float least = -INFINITY;
   largest_of_row best{least, g.rank()};
   for (std::size_t c = g.rank(); c < classes; c += g.size()) {
