@@ -124,7 +124,7 @@ struct rotation {
   step at(op::alltoall, rank_type n, rank_type me, std::uint32_t i) const {
     const rank_type target = (me + i) % n;
     const rank_type source = (me + n - i) % n;
-    return i == 0 ? tutti::detail::keep_own(me)
+    return i == 0 ? tutti::detail::copy_own_block(me)
                   : step{.send = {target, memory::input, {target, 1}},
                          .receive = {source, memory::output, {source, 1}},
                          .sender_memory = memory::input};
@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(an_accumulator_where_a_result_belongs) {
                      .action = action::fold_right,
                      .local_memory = memory::input,
                      .sender_memory = memory::input};
-  const step finish = tutti::detail::keep_own(0, memory::work, memory::output);
+  const step finish = tutti::detail::copy_own_block(0, memory::work, memory::output);
   table<op::allreduce, 2, 1, true> const without_finish{
       {{collect, give(1, memory::work), finish}, {give(0, memory::input), take(0, memory::work)}}};
   BOOST_TEST(tutti::verify(without_finish, op::allreduce{}, 2).reason ==
@@ -231,7 +231,7 @@ BOOST_AUTO_TEST_CASE(a_message_that_is_not_taken) {
 BOOST_AUTO_TEST_CASE(a_result_where_there_is_no_room) {
   // The root of a broadcast has no output, and gather's inner ranks have none.
   table<op::broadcast, 2, 1> const local_copy{
-      {{tutti::detail::keep_own(0), give(1, memory::output)}, {take(0, memory::output)}}};
+      {{tutti::detail::copy_own_block(0), give(1, memory::output)}, {take(0, memory::output)}}};
   BOOST_TEST(tutti::verify(local_copy, op::broadcast{0}, 2).reason ==
              "writes a block of output that it has no room for");
 }
