@@ -25,17 +25,17 @@ using bench::vectors;
 struct lonely {
   static constexpr bool ranks_are_threads = true;
   std::function<void(vectors const&)> perform;
-  std::int64_t performed = 0;
+  std::int64_t count = 0;
   int barriers = 0;
 
   [[nodiscard]] static unsigned rank() noexcept { return 0; }
   [[nodiscard]] static unsigned size() noexcept { return 1; }
   void barrier() noexcept { ++barriers; }
-  [[nodiscard]] std::int64_t messages() const noexcept { return performed; }
+  [[nodiscard]] std::int64_t messages() const noexcept { return count; }
   template <class Use>
   void prepare(bench::work const&, vectors const& v, Use const& use) {
     use([&] {
-      ++performed;
+      ++count;
       perform(v);
     });
   }
@@ -64,17 +64,17 @@ bench::record run(lonely& c, bench::work const& w) {
 }
 
 std::vector<bench::work> all_works() {
-  std::vector<bench::work> all;
+  std::vector<bench::work> works;
   for (auto const op : {operation::allreduce, operation::broadcast}) {
-    for (auto const in : {inputs::rewritten, inputs::constant}) {
-      for (auto const at : {pace::back_to_back, pace::barrier}) {
+    for (auto const input : {inputs::rewritten, inputs::constant}) {
+      for (auto const timing : {pace::back_to_back, pace::barrier}) {
         for (std::size_t const bytes : {std::size_t{4}, std::size_t{8196}, std::size_t{40004}}) {
-          all.push_back({.op = op, .bytes = bytes, .iterations = 20, .input = in, .timing = at});
+          works.push_back({.op = op, .bytes = bytes, .iterations = 20, .input = input, .timing = timing});
         }
       }
     }
   }
-  return all;
+  return works;
 }
 
 }  // namespace
@@ -85,8 +85,8 @@ BOOST_AUTO_TEST_CASE(a_contender_that_does_the_work_gets_a_record) {
     bench::record const r = run(c, w);
     BOOST_TEST(r.error == "");
     BOOST_TEST(r.iterations == 20);
-    BOOST_TEST(r.messages == 20);  // of the timed operations only
-    BOOST_TEST(c.performed == 1 + 20 / 8 + 20);
+    BOOST_TEST(r.messages == 20);  // counts timed operations only
+    BOOST_TEST(c.count == 1 + 20 / 8 + 20);
     BOOST_TEST((r.writing.begin <= r.writing.end && r.writing.end <= r.loop.begin && r.loop.begin <= r.loop.end));
     BOOST_TEST((r.operation_time > 0) == (w.timing == pace::barrier));
     BOOST_TEST((c.barriers >= 20) == (w.timing == pace::barrier));
@@ -95,10 +95,10 @@ BOOST_AUTO_TEST_CASE(a_contender_that_does_the_work_gets_a_record) {
 
 BOOST_AUTO_TEST_CASE(one_wrong_element_is_found) {
   for (bench::work const& w : all_works()) {
-    for (std::size_t const at : {std::size_t{0}, w.count() / 2, w.count() - 1}) {
+    for (std::size_t const place : {std::size_t{0}, w.count() / 2, w.count() - 1}) {
       lonely c{.perform = [&](vectors const& v) {
         right(v);
-        v.output[at] += 1;
+        v.output[place] += 1;
       }};
       BOOST_TEST(run(c, w).error != "");
     }
@@ -109,13 +109,13 @@ BOOST_AUTO_TEST_CASE(a_contender_that_only_copies_the_first_time_is_found) {
   bench::work const w{.bytes = 4096, .iterations = 20, .input = inputs::constant};
   lonely idle{.perform = [](vectors const&) {}};
   BOOST_TEST(run(idle, w).error == "the first result is wrong");
-  lonely tired{.perform = [&](vectors const& v) {
+  lonely liar{.perform = [&](vectors const& v) {
     right(v);
-    if (tired.performed > 10) {
+    if (liar.count > 10) {
       v.output[3] = 0;
     }
   }};
-  BOOST_TEST(run(tired, w).error == "the last result is wrong");
+  BOOST_TEST(run(liar, w).error == "the last result is wrong");
 }
 
 BOOST_AUTO_TEST_CASE(vectors_differ_from_turn_to_turn_and_from_rank_to_rank) {

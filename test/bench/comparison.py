@@ -38,7 +38,7 @@ class Estimates(unittest.TestCase):
             self.assertEqual(low + high, n - 1)
 
     def test_interval_is_the_narrowest_that_does(self):
-        for n, low in ((6, 1), (8, 1), (9, 2), (25, 8), (50, 18)):  # of published tables, counted from 1
+        for n, low in ((6, 1), (8, 1), (9, 2), (25, 8), (50, 18)):  # from published tables, which count from 1
             found = median_interval(list(range(1, n + 1)))
             self.assertEqual(found[:2], (low, n + 1 - low))
             self.assertGreaterEqual(found[2], 0.95)
@@ -147,7 +147,7 @@ class Rounds(unittest.TestCase):
         entry, tried = choose(world, CELL, 1e-6, 2)
         self.assertEqual(str(entry.way), "doubling")
         self.assertNotIn("star", tried)
-        self.assertGreaterEqual(entry.iterations, 3)  # of 300 ns, to fill a microsecond
+        self.assertGreaterEqual(entry.iterations, 3)  # a microsecond takes at least three of 300 ns
 
     def test_a_program_that_dies_of_one_way_keeps_those_tried_before(self):
         world = FakeWorld(program("t", "tutti", "ours"), lambda way: 900, [])

@@ -111,7 +111,7 @@ class Placements(unittest.TestCase):
                     p = place(network, each, how)
                     self.assertEqual([p.hosts.count(h) for h in range(network.hosts)], [each] * network.hosts)
                     self.assertEqual((p.ranks, p.each), (network.hosts * each, each))
-                    self.assertEqual(p.order[0], 0)  # where mpirun runs
+                    self.assertEqual(p.order[0], 0)  # the host of mpirun
 
     def test_packed_crosses_as_little_as_a_ring_can_and_dealt_as_much(self):
         def crossings(p, place_of):

@@ -18,8 +18,8 @@ BOOST_AUTO_TEST_CASE(a_record_is_one_line) {
              "{\"rank\": 3, \"iterations\": 7, \"writing_begin\": 1, \"writing_end\": 2, \"writing_processor\": 3, "
              "\"writing_switches\": 4, \"loop_begin\": 5, \"loop_end\": 6, \"loop_processor\": 7, "
              "\"loop_switches\": 8, \"alone\": 9}\n");
-  bench::record counted = r;
-  counted.messages = 10;
-  BOOST_TEST(bench::to_json(counted).ends_with(", \"messages\": 10}\n"));
+  bench::record timed_record = r;
+  timed_record.messages = 10;
+  BOOST_TEST(bench::to_json(timed_record).ends_with(", \"messages\": 10}\n"));
   BOOST_TEST(bench::to_json({.rank = 1, .error = "a \"b\""}) == "{\"rank\": 1, \"error\": \"a \\\"b\\\"\"}\n");
 }

@@ -34,17 +34,17 @@ BOOST_AUTO_TEST_CASE(what_is_no_setting_is_refused) {
 
 BOOST_AUTO_TEST_CASE(a_rate_is_a_number_with_its_unit_and_nothing_else) {
   std::ifstream cases(TUTTI_RATES);
-  std::size_t seen = 0;
-  for (std::string word, meant; cases >> word >> meant; ++seen) {
-    if (meant == "refused") {
+  std::size_t count = 0;
+  for (std::string word, expected; cases >> word >> expected; ++count) {
+    if (expected == "refused") {
       BOOST_CHECK_EXCEPTION((void)bench::bits_per_second("rate", word), std::runtime_error, [&](auto const& e) {
         return std::string(e.what()).find("rate=" + word + ": a rate in bits") == 0;
       });
     } else {
-      BOOST_TEST(bench::bits_per_second("rate", word) == std::stod(meant), word);
+      BOOST_TEST(bench::bits_per_second("rate", word) == std::stod(expected), word);
     }
   }
-  BOOST_TEST(seen > 20U);
+  BOOST_TEST(count > 20U);
   BOOST_CHECK_THROW((void)bench::bits_per_second("rate", ""), std::runtime_error);
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the options of the programs of bench/ that simulate and train do:
+"""Checks the options of the programs of bench/ that simulate and train:
 python3 test/bench/simulators.py SIMULATE STRATEGIES AVERAGING CONSISTENCY"""
 import csv
 import subprocess
@@ -13,14 +13,14 @@ SIMULATE = sys.argv.pop()
 EXACT = ["latency=0", "overhead=0", "combine=0"]
 
 
-def said(program, *words):
+def run(program, *words):
     return subprocess.run([program, *words], capture_output=True, text=True, timeout=60, check=False)
 
 
 def rows(program, *words):
-    done = said(program, "format=csv", *words)
-    assert done.returncode == 0, done.stderr
-    return list(csv.DictReader(done.stdout.splitlines()))
+    result = run(program, "format=csv", *words)
+    assert result.returncode == 0, result.stderr
+    return list(csv.DictReader(result.stdout.splitlines()))
 
 
 class Simulate(unittest.TestCase):
@@ -46,13 +46,13 @@ class Simulate(unittest.TestCase):
 
     def test_a_ring_that_waits_for_sends_takes_twice_as_long(self):
         self.assertAlmostEqual(self.us("waited_ring", "ranks=6", "rate=1G") / self.us("ring", "ranks=6", "rate=1G"), 2, delta=0.01)
-        self.assertNotIn("waited_ring", [r["how"] for r in rows(SIMULATE, "ranks=6")])  # unless it is named
+        self.assertNotIn("waited_ring", [r["how"] for r in rows(SIMULATE, "ranks=6")])  # runs only if it is named
 
     def test_what_is_wrong_is_named(self):
         for word in ("rate=10G/", "ranks_per_host=0", "how=rng", "format=xml"):
-            done = said(SIMULATE, word)
-            self.assertEqual(done.returncode, 1, word)
-            self.assertIn(word, done.stderr)
+            result = run(SIMULATE, word)
+            self.assertEqual(result.returncode, 1, word)
+            self.assertIn(word, result.stderr)
 
 
 class Strategies(unittest.TestCase):
@@ -100,27 +100,27 @@ class Strategies(unittest.TestCase):
 
     def test_the_same_words_give_the_same_figures(self):
         words = ("format=csv", "hide=forward", "how=server", "workers=3", "models=AlexNet,VGG-16")
-        self.assertEqual(said(STRATEGIES, *words).stdout, said(STRATEGIES, *words).stdout)
+        self.assertEqual(run(STRATEGIES, *words).stdout, run(STRATEGIES, *words).stdout)
 
     def test_what_is_wrong_is_named(self):
         for words in (("how=x",), ("models=x",), ("images=0",), ("batch=0",), ("server_rate=10",), ("servers=2",),
                       ("hide=after", "how=ring"), ("ranks_per_host=0",), ("svg=x", "how=ring")):
-            done = said(STRATEGIES, *words)
-            self.assertEqual(done.returncode, 1, words)
-            self.assertIn(words[0], done.stderr)
+            result = run(STRATEGIES, *words)
+            self.assertEqual(result.returncode, 1, words)
+            self.assertIn(words[0], result.stderr)
 
 
 class Averaging(unittest.TestCase):
     WORDS = ("ranks=5", "rate=0.3", "samples=2000", "test_samples=200", "every=20", "hidden=8,8")
 
     def test_right_schedules_agree_and_wrong_ones_are_refused(self):
-        of = {r["how"]: r for r in rows(AVERAGING, *self.WORDS)}
-        right = [of.pop(how) for how in ("ring", "binary_tree", "doubling", "butterfly")]
+        by_way = {r["how"]: r for r in rows(AVERAGING, *self.WORDS)}
+        right = [by_way.pop(how) for how in ("ring", "binary_tree", "doubling", "butterfly")]
         self.assertEqual([(r["verdict"], float(r["far"])) for r in right], [("accepted", 0)] * 4)
         scores = [float(r["accuracy"]) for r in right]
         self.assertLessEqual(max(scores) - min(scores), 0.01)
-        self.assertGreater(float(of["apart"]["far"]), 0)
-        self.assertNotIn("accepted", [r["verdict"] for r in of.values()])
+        self.assertGreater(float(by_way["apart"]["far"]), 0)
+        self.assertNotIn("accepted", [r["verdict"] for r in by_way.values()])
 
     def test_double_and_float_are_other_numbers(self):
         words = (*self.WORDS, "how=apart")
@@ -128,16 +128,16 @@ class Averaging(unittest.TestCase):
 
     def test_what_is_wrong_is_named(self):
         for word in ("how=rng", "ranks=2", "every=0", "number=half", "data=/nowhere", "samples=3"):
-            done = said(AVERAGING, word)
-            self.assertEqual(done.returncode, 1, word)
-            self.assertIn("/nowhere" if "data" in word else "3 images" if "samples" in word else word, done.stderr)
+            result = run(AVERAGING, word)
+            self.assertEqual(result.returncode, 1, word)
+            self.assertIn("/nowhere" if "data" in word else "3 images" if "samples" in word else word, result.stderr)
 
 
 class Consistency(unittest.TestCase):
     WORDS = ("samples=600", "test_samples=200", "hidden=8", "epochs=2", "batch=60", "network=100G")
 
     def ends(self, *words):
-        """What each way ends with: virtual seconds and accuracy."""
+        """The virtual seconds and the accuracy of each way to train."""
         return {r["how"]: (float(r["seconds"]), float(r["accuracy"])) for r in rows(CONSISTENCY, *self.WORDS, *words)}
 
     def test_all_ways_train_and_those_that_wait_are_as_late_as_the_slowest(self):
@@ -146,7 +146,7 @@ class Consistency(unittest.TestCase):
         for how in ("servers_sync", "allreduce", "hybrid"):
             self.assertAlmostEqual(none[how][0], 2 * 10 * 20 * 1e-4, delta=0.005, msg=how)  # epochs, steps, images
             self.assertAlmostEqual(one[how][0], 3 * 2 * 10 * 20 * 1e-4, delta=0.01, msg=how)
-            self.assertAlmostEqual(one[how][1], none["allreduce"][1], delta=0.02, msg=how)  # the same but for rounding
+            self.assertAlmostEqual(one[how][1], none["allreduce"][1], delta=0.02, msg=how)  # equal up to rounding
         self.assertLess(one["servers_async"][0], 0.7 * one["servers_sync"][0])
 
     def test_at_random_waiting_costs_more_than_the_mean_and_a_seed_gives_the_same_figures(self):
@@ -160,9 +160,9 @@ class Consistency(unittest.TestCase):
 
     def test_what_is_wrong_is_named(self):
         for word in ("how=rng", "workers=1", "slow=some", "factor=0.5", "network=10", "batch=9999", "data=/nowhere"):
-            done = said(CONSISTENCY, word)
-            self.assertEqual(done.returncode, 1, word)
-            self.assertIn("/nowhere" if "data" in word else word, done.stderr)
+            result = run(CONSISTENCY, word)
+            self.assertEqual(result.returncode, 1, word)
+            self.assertIn("/nowhere" if "data" in word else word, result.stderr)
 
 
 if __name__ == "__main__":

@@ -9,13 +9,13 @@
 
 BOOST_AUTO_TEST_CASE(places_are_namespaces_with_addresses) {
   BOOST_TEST(bench::places("").empty());
-  auto const found = bench::places("a@10.0.0.1,@10.0.0.2,c@::1");
-  BOOST_REQUIRE(found.size() == 3);
-  BOOST_TEST(found[0].space == "a");
-  BOOST_TEST(found[0].address == "10.0.0.1");
-  BOOST_TEST(found[1].space == "");
-  BOOST_TEST(found[1].address == "10.0.0.2");
-  BOOST_TEST(found[2].space == "c");
+  auto const places = bench::places("a@10.0.0.1,@10.0.0.2,c@::1");
+  BOOST_REQUIRE(places.size() == 3);
+  BOOST_TEST(places[0].space == "a");
+  BOOST_TEST(places[0].address == "10.0.0.1");
+  BOOST_TEST(places[1].space == "");
+  BOOST_TEST(places[1].address == "10.0.0.2");
+  BOOST_TEST(places[2].space == "c");
   for (char const* const wrong : {"a", "a,b@c", "a@b,c", ",a@b"}) {
     BOOST_CHECK_THROW(bench::places(wrong), std::runtime_error);
   }
@@ -26,17 +26,17 @@ BOOST_AUTO_TEST_CASE(every_two_ranks_have_a_connection_of_their_own) {
   for (unsigned a = 0; a < 3; ++a) {
     for (unsigned b = 0; b < 3; ++b) {
       if (a != b) {
-        char const said = static_cast<char>('a' + 3 * a + b);
-        BOOST_TEST(::send(net.socket(a, b), &said, 1, 0) == 1);
+        char const sent_byte = static_cast<char>('a' + 3 * a + b);
+        BOOST_TEST(::send(net.socket(a, b), &sent_byte, 1, 0) == 1);
       }
     }
   }
   for (unsigned a = 0; a < 3; ++a) {
     for (unsigned b = 0; b < 3; ++b) {
       if (a != b) {
-        char heard = 0;
-        BOOST_TEST(::recv(net.socket(b, a), &heard, 1, MSG_WAITALL) == 1);
-        BOOST_TEST(heard == static_cast<char>('a' + 3 * a + b));
+        char received_byte = 0;
+        BOOST_TEST(::recv(net.socket(b, a), &received_byte, 1, MSG_WAITALL) == 1);
+        BOOST_TEST(received_byte == static_cast<char>('a' + 3 * a + b));
       }
     }
   }

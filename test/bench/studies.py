@@ -49,7 +49,7 @@ Read <me> **now**, or [more](../../results/README.md).
 | paper | Fast & large | holds if | it is `small` |
 | thesis | Never late | does not hold | late by 7 |
 
-## Why
+## Reasons
 
 | a | b |
 | --- | --- |
@@ -101,7 +101,7 @@ class Readmes(unittest.TestCase):
         self.assertTrue(read.introduction.startswith("Read <me>"), read.introduction)
         self.assertEqual(read.claims, [claims.Claim("paper", "Fast & large", "holds if", "it is `small`"),
                                        claims.Claim("thesis", "Never late", "does not hold", "late by 7")])
-        self.assertTrue(read.rest.startswith("## Why"), read.rest)
+        self.assertTrue(read.rest.startswith("## Reasons"), read.rest)
 
     def test_a_text_without_claims_is_an_introduction(self):
         self.assertEqual(claims.parse("one", "Text."), claims.Readme("One", "Text.", [], ""))
@@ -150,13 +150,13 @@ class Pages(unittest.TestCase):
     def test_texts_are_rendered_and_tags_in_them_are_text(self):
         text = self.made()
         self.assertIn("Read &lt;me&gt; <strong>now</strong>", text)
-        self.assertRegex(text, r"<h3>Why</h3>\n<div class=\"scroll\"><table>")
+        self.assertRegex(text, r"<h3>Reasons</h3>\n<div class=\"scroll\"><table>")
         self.assertNotIn("**now**", text)
         self.assertNotIn("| --- |", text)
 
     def test_a_claim_stands_beside_the_picture_that_shows_it(self):
         text = self.made(self.picture("Never"), self.picture())
-        beside = text[text.index("Claim of the thesis"):text.index("<h3>Why")]
+        beside = text[text.index("Claim of the thesis"):text.index("<h3>Reasons")]
         self.assertEqual(beside.count('viewBox="0 0 570 350"'), 1)
         self.assertIn("More pictures (1)", text)
         self.assertEqual(page.without_claim("one", README, [self.picture("Never")]), [])
