@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-Checks the language of comments, names, messages and pages. Prints a line for each finding, and fails if there is one
-outside the folders of not_yet.txt.
+Checks the language of comments, names, messages and pages. Prints a line for each finding, and fails if there is one.
 
-    python3 language.py <root of the repository>                  checks the folders that are done
-    python3 language.py <root of the repository> <folder> ...     checks these folders or files, done or not
-    python3 language.py <root of the repository> --table          counts the findings of each folder
+    python3 language.py <root of the repository>                  checks all folders
+    python3 language.py <root of the repository> <folder> ...     checks these folders or files
 
 --lists <folder> reads the lists there instead of those beside this program. A folder is without those below it.
 
@@ -250,12 +248,10 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("root")
     parser.add_argument("places", nargs="*")
-    parser.add_argument("--table", action="store_true")
     parser.add_argument("--lists", default=os.path.dirname(os.path.abspath(__file__)))
     options = parser.parse_args()
     root, lists = options.root, options.lists
     places = {place.rstrip("/") for place in options.places}
-    not_yet = {folder for folder, _ in read_list(f"{lists}/not_yet.txt")}
     allowed = read_list(f"{lists}/allowed.txt")
     words = [(re.compile(r"\b(?:" + word.replace(" ", r"\s+") + r")\b", re.I), advice)
              for word, advice in read_list(f"{lists}/words.txt")]
@@ -266,10 +262,6 @@ def main():
     for name, reason in allowed:
         if not reason:
             print(f"allowed.txt gives no reason for {name}")
-            failed = True
-    for folder in sorted(not_yet):
-        if not os.path.exists(os.path.join(root, folder)):
-            print(f"not_yet.txt names {folder}, which does not exist")
             failed = True
     allowed = {name for name, _ in allowed}
 
@@ -291,21 +283,14 @@ def main():
         if path.startswith("include/"):
             shares.update(findings.tokens)
 
-    by_folder = collections.Counter()
     for path, line, text in sorted(findings.lines):
-        folder = os.path.dirname(path) or "."
-        by_folder[folder] += 1
-        if not options.table and (places & {folder, path} if places else folder not in not_yet):
-            print(f"{path}:{line}: {text}")
-            failed = True
-    if options.table:
-        for folder, count in sorted(by_folder.items()):
-            print(f"{count:6} {folder}")
+        print(f"{path}:{line}: {text}")
+        failed = True
     if shares["all"] and not places:
         share = 100 * shares["no noun"] / shares["all"]
         print(f"{share:.2f} % of {shares['all']} identifiers in include are no nouns, verbs or predicates; "
               f"allowed.txt has another {100 * shares['allowed'] / shares['all']:.2f} %")
-        if not not_yet and share >= 0.5:
+        if share >= 0.5:
             print("at most 0.5 % may be")
             failed = True
     sys.exit(failed)
