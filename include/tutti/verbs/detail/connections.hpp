@@ -58,7 +58,7 @@ class connections {
     info.first_packet = first_packet_;
     info.calls_address = reinterpret_cast<std::uintptr_t>(calls_.get());
     info.calls_key = calls_memory_.remote_key();
-    return info.text() + '\n' + tcp::endpoint_info::local(mesh_.listening_address(), {}).text();
+    return info.text() + '\n' + tcp::endpoint_info::make(mesh_.listening_address(), {}).text();
   }
   /// Connects to the neighbours in the ring of all ranks.
   /// @throws error(failure::join) that names a neighbour which does not answer
