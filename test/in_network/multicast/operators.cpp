@@ -105,7 +105,7 @@ struct partial_link : tutti::detail::multicast::in_process_link {
 
   template <tutti::rendezvous M>
   partial_link(M const& meet, options const& o) : base(meet, o), port_(o, meet.rank()) {}
-  [[nodiscard]] port& open() noexcept { return port_; }
+  [[nodiscard]] port& own_port() noexcept { return port_; }
 
   port port_;
 };
