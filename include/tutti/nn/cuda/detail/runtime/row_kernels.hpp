@@ -54,8 +54,8 @@ __global__ void __launch_bounds__(block_threads) losses(loss_call<T> const call)
   device::row_metrics thread_metrics{};
   for (std::size_t row = blockIdx.x * warps + threadIdx.y; row < call.rows; row += gridDim.x * warps) {
     T* const derivatives = call.derivatives == nullptr ? nullptr : call.derivatives + row * call.classes;
-    device::row_metrics const metrics = device::softmax_of_row(warp_lanes{}, call.classes, call.scores + row * call.classes,
-                                                           call.labels[row], call.scale, derivatives);
+    device::row_metrics const metrics = device::softmax_of_row(
+        warp_lanes{}, call.classes, call.scores + row * call.classes, call.labels[row], call.scale, derivatives);
     thread_metrics.loss += metrics.loss;
     thread_metrics.correct += metrics.correct;
   }
