@@ -2,8 +2,8 @@
 //
 // A topology of your own: an allreduce over a star of pairs. Each odd rank sends to its even neighbour, the even ones
 // send to rank 0, and the result returns the same way. It runs on every transport, with nothing else changed.
-#include <tutti/transport/tcp.hpp>
 #include <tutti/tutti.hpp>
+#include <tutti/transport/tcp.hpp>
 
 #include <cstdio>
 #include <vector>
@@ -11,8 +11,8 @@
 struct pairs_then_star {
   // Required of a topology
   static constexpr std::string_view name = "pairs_then_star";
-  static constexpr bool keeps_rank_order = true;          // the lower ranks are always on the left
-  static constexpr bool sends_raw_contributions = false;  // partial sums travel
+  static constexpr bool keeps_rank_order = true;           // the lower ranks are always on the left
+  static constexpr bool sends_raw_contributions = false;   // partial sums travel
 
   // Required to offer allreduce: the number of blocks of the vector, and step i of rank me
   constexpr std::uint32_t blocks(tutti::op::allreduce, tutti::rank_type) const { return 1; }
@@ -22,37 +22,32 @@ struct pairs_then_star {
   }
   constexpr tutti::step at(tutti::op::allreduce, tutti::rank_type n, tutti::rank_type me, std::uint32_t i) const {
     using tutti::action, tutti::memory;
-    constexpr tutti::block_range whole{0, 1};
+    constexpr tutti::block_range block{0, 1};
     bool const has_neighbour = me + 1 < n;
-    memory const operand = has_neighbour ? memory::work : memory::input;  // for an even rank, once its pair is summed
+    memory const operand = has_neighbour ? memory::work : memory::input;  // of an even rank once its pair is summed
     if (n == 1) {
-      return {.send = {.memory = memory::input, .blocks = whole}, .receive = {.memory = memory::output, .blocks = whole}};
+      return {.send = {.memory = memory::input, .blocks = block},
+              .receive = {.memory = memory::output, .blocks = block}};
     }
     if (me % 2 == 1) {
-      return i == 0 ? tutti::step{.send = {me - 1, memory::input, whole}}
-                    : tutti::step{.receive = {me - 1, memory::output, whole}, .sender_memory = memory::output};
+      return i == 0 ? tutti::step{.send = {me - 1, memory::input, block}}
+                    : tutti::step{.receive = {me - 1, memory::output, block}, .sender_memory = memory::output};
     }
     bool const ends = me == 0 && n <= 2;
     if (has_neighbour && i-- == 0) {
-      return {.receive = {me + 1, ends ? memory::output : memory::work, whole},
-              .action = action::fold_right,
-              .local_memory = memory::input,
-              .sender_memory = memory::input};
+      return {.receive = {me + 1, ends ? memory::output : memory::work, block},
+              .action = action::fold_right, .local_memory = memory::input, .sender_memory = memory::input};
     }
     tutti::rank_type const other_pairs = (n + 1) / 2 - 1;
-    if (me != 0 && i == 0)
-      return {.send = {0, operand, whole}};
-    if (me != 0 && i == 1)
-      return {.receive = {0, memory::output, whole}, .sender_memory = memory::output};
+    if (me != 0 && i == 0) return {.send = {0, operand, block}};
+    if (me != 0 && i == 1) return {.receive = {0, memory::output, block}, .sender_memory = memory::output};
     if (me == 0 && i < other_pairs) {
       tutti::rank_type const sender = 2 * (i + 1);
-      return {.receive = {sender, i + 1 == other_pairs ? memory::output : memory::work, whole},
-              .action = action::fold_right,
-              .sender_memory = sender + 1 < n ? memory::work : memory::input};
+      return {.receive = {sender, i + 1 == other_pairs ? memory::output : memory::work, block},
+              .action = action::fold_right, .sender_memory = sender + 1 < n ? memory::work : memory::input};
     }
-    if (me == 0 && i < 2 * other_pairs)
-      return {.send = {2 * (i - other_pairs + 1), memory::output, whole}};
-    return {.send = {me + 1, memory::output, whole}};
+    if (me == 0 && i < 2 * other_pairs) return {.send = {2 * (i - other_pairs + 1), memory::output, block}};
+    return {.send = {me + 1, memory::output, block}};
   }
 };
 static_assert(tutti::offers<pairs_then_star, tutti::op::allreduce>);
