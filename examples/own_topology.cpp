@@ -24,7 +24,7 @@ struct pairs_then_star {
     using tutti::action, tutti::memory;
     constexpr tutti::block_range block{0, 1};
     bool const has_neighbour = me + 1 < n;
-    memory const operand = has_neighbour ? memory::work : memory::input;  // of an even rank once its pair is summed
+    memory const operand = has_neighbour ? memory::work : memory::input;  // an even rank's, once its pair is summed
     if (n == 1) {
       return {.send = {.memory = memory::input, .blocks = block},
               .receive = {.memory = memory::output, .blocks = block}};

@@ -53,8 +53,9 @@ inline constexpr std::array all_schedule_kinds{
 ///
 /// Offers: all operations. An operation that the picked topology does not offer runs by `direct`.
 /// Rank order: that of the picked topology, or of `direct` if that runs instead; an operator refuses a reduction that
-/// does not commute if rank order is not kept. Cost: that of the topology that runs, and one jump for each call of
-/// `blocks`, `steps` or `at`. Source: that of the picked topology.
+/// does not commute if rank order is not kept.
+/// Cost: that of the topology that runs, and one jump for each call of `blocks`, `steps` or `at`.
+/// Source: that of the picked topology.
 class selection {
  public:
   /// The name of the topology in errors, traces and the fingerprint of a call.
