@@ -16,7 +16,8 @@ struct rank_state;
 /// for. The chain ends with a straggler, which does not answer because it is stopped, computes or makes no calls; or it
 /// returns to one of its ranks, and those are deadlocked.
 ///
-/// A rank that answers is never named: if it does not know which rank it waits for, none is.
+/// A rank that answers is not named: if it does not know which rank it waits for, none is. One exception: in a circle
+/// with a rank whose number has no bit in a fault, the first rank is.
 ///
 /// Only a waiting rank answers, so an answer that arrives now describes its current wait. A circle is asked twice, with
 /// time in between for a message that may be under way.

@@ -40,7 +40,7 @@ struct lane_use {
 /// fail the epoch:
 ///
 ///     end_with_fault       a fault of the transport, noticed by this rank or told by a peer
-///     end_with_exception   an exception of the transport, or of a user's reduction or tracer, on this rank
+///     end_with_exception   an exception of the transport or of a user's reduction, on this rank
 ///     end_cancelled        this rank gave it up: by `cancel`, or because its thread was cancelled
 class untyped_operation {
  public:
@@ -57,7 +57,7 @@ class untyped_operation {
     void (*detect_mismatch)(untyped_operation&);
     /// Answers ranks that ask which ranks it waits for. `blocks`: the program waits for this operation.
     void (*publish_wait)(untyped_operation&, bool blocks);
-    /// True if earlier operations of its queue prevent it from beginning.
+    /// True if no segment of it is running, and the next one waits for a lane or for the gate.
     bool (*is_queued)(untyped_operation const&) noexcept;
     /// A rank that it waits for, or no_rank.
     rank_type (*awaits)(untyped_operation const&) noexcept;

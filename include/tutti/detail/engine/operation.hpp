@@ -55,8 +55,8 @@ class operation : private operation_arguments<Topology, Op, Payload>,
 
   /// Takes the operation's numbers, by which all ranks order the operations of the communicator. An empty `memory.work`
   /// is allocated if the schedule uses it.
-  /// @throws std::bad_alloc, precondition_error, exceptions of topology and tracer. Unless they come from the tracer,
-  /// the operation has no numbers then, and the epoch has failed
+  /// @throws std::bad_alloc, precondition_error, exceptions of the topology; the operation then has no numbers, and the
+  /// epoch of the communicator has failed
   [[gnu::always_inline]] void start(schedule_choice<Topology> const& choice, Op op, Payload const& elements,
                                     memories const& memory, std::size_t count) {
     arguments_type& arguments = *this;

@@ -29,7 +29,7 @@ class segmented_operation : public untyped_operation {
 
   /// Runs the operation to its end.
   /// @throws error (failure::deadline if it takes longer than `limit` from now), and exceptions of the reduction. After
-  /// either the world has a fault: no operation of it succeeds any more, and no peer writes to this rank's memory
+  /// either the epoch of the communicator has failed, and no peer reads or writes this rank's memory
   void finish(duration limit);
 
   /// Adds the operation to the started ones, which every call on the communicator advances.

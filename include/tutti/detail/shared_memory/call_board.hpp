@@ -19,7 +19,7 @@ namespace tutti::inline v0_1_0::detail::inline shared_memory {
 }
 
 /// The call with which a rank opened a flow, readable by others while it is overwritten. Needs no lock: words of two
-/// calls do not give the check beside them.
+/// calls hardly ever give the check beside them, which has 32 bits.
 struct alignas(cache_line) call_record {
   static constexpr std::size_t words = (sizeof(call) + 7) / 8;
 

@@ -345,7 +345,7 @@ class shared_world {
   }
   /// The bytes of this world's common memory.
   [[nodiscard]] std::size_t bytes() const noexcept { return whole_pages(ring_begin(ranks_)); }
-  /// The bytes of the table of windows, which precedes it in a file of its own.
+  /// The bytes of the table of windows. A file that this world makes begins with it; the common memory follows.
   [[nodiscard]] std::size_t table_bytes() const noexcept { return whole_pages(window_table::bytes(ranks_)); }
 
   rank_type ranks_;

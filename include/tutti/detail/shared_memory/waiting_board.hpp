@@ -13,7 +13,7 @@ namespace tutti::inline v0_1_0::detail::inline shared_memory {
 struct waiting_board {
   struct alignas(cache_line) line {
     call_record record;
-    std::atomic<std::uint64_t> peer_and_moved{0};
+    std::atomic<std::uint64_t> peer_and_progress{0};
     std::atomic<std::uint32_t> answered_query{0};  ///< number of the last query before this report
     std::atomic<bool> blocks{false};
   };
@@ -26,7 +26,7 @@ struct waiting_board {
     line& lane_line = lanes[report.flow.lane];
     std::uint64_t const word = std::uint64_t{report.peer} << 32 | report.progress;
     lane_line.record.write(report.call, report.flow.number, digest(word, report.blocks_program));
-    lane_line.peer_and_moved.store(word, std::memory_order_relaxed);
+    lane_line.peer_and_progress.store(word, std::memory_order_relaxed);
     lane_line.blocks.store(report.blocks_program, std::memory_order_relaxed);
     lane_line.answered_query.store(last_query, std::memory_order_release);
   }
@@ -41,7 +41,7 @@ struct waiting_board {
     wait_report report;
     report.flow.lane = lane;
     report.is_fresh = static_cast<std::int32_t>(lane_line.answered_query.load(std::memory_order_acquire) - query) >= 0;
-    std::uint64_t const word = lane_line.peer_and_moved.load(std::memory_order_relaxed);
+    std::uint64_t const word = lane_line.peer_and_progress.load(std::memory_order_relaxed);
     report.blocks_program = lane_line.blocks.load(std::memory_order_relaxed);
     std::uint32_t check = 0;
     if (lane_line.record.read(report.call, report.flow.number, check, digest(word, report.blocks_program)) &&
@@ -53,8 +53,8 @@ struct waiting_board {
   }
 
  private:
-  static constexpr std::uint32_t digest(std::uint64_t peer_and_moved, bool blocks) noexcept {
-    return static_cast<std::uint32_t>((peer_and_moved * 2 + (blocks ? 1 : 0)) * 0x9e3779b97f4a7c15U >> 32);
+  static constexpr std::uint32_t digest(std::uint64_t peer_and_progress, bool blocks) noexcept {
+    return static_cast<std::uint32_t>((peer_and_progress * 2 + (blocks ? 1 : 0)) * 0x9e3779b97f4a7c15U >> 32);
   }
 };
 

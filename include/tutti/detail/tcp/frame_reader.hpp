@@ -23,7 +23,7 @@ namespace tutti::inline v0_1_0::detail::tcp {
 /// `max_withheld_credit` due, a quarter of the window, it travels in a frame of its own, after the current piece. If a
 /// message exceeds `max_withheld_credit`, credit for it (at most 1 GiB) is granted in advance, at its first `view`.
 ///
-///     header ---> in stream ---> view, release by the reader ---> padding dropped, credit returned
+///     header ---> in stream ---> last byte handed out ---> padding dropped, credit returned
 ///                     |
 ///                     '--- no reader, within the window ---> fragment ---> view, release ---> credit returned
 class frame_reader {
@@ -145,7 +145,7 @@ class frame_reader {
     bool in_fragment = false;         ///< the current chunk is in a fragment
     std::size_t total = 0;
     std::size_t released_bytes = 0;
-    std::size_t outstanding_cost = 0;  ///< window_cost of the pieces that have begun to arrive and are not released
+    std::size_t outstanding_cost = 0;  ///< window_cost of pieces that have begun to arrive, until their credit is due
     std::size_t credit_ahead = 0;      ///< the part of the cost still to come for which credit was granted
     chunk current;                     ///< the chunk that the reader has
     receive_buffer::block* pinned_block = nullptr;

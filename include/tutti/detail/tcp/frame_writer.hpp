@@ -117,7 +117,7 @@ class frame_writer {
       lanes_[lane].window_used -= control.credits[lane];
     }
   }
-  /// Returns credit to the peer for released bytes: with the next piece, or by a credit frame at once if a lane has
+  /// Returns credit that is due to the peer: with the next piece, or by a credit frame at once if a lane has
   /// more than `max_withheld_credit`.
   void return_credit(std::uint32_t lane, std::size_t bytes) {
     due_credit_[lane] += static_cast<std::uint32_t>(bytes);
