@@ -31,9 +31,9 @@ namespace tutti::inline v0_1_0 {
 ///
 /// The stand-in: without a device, and while it is silent, rank 0 serves in its place. The device is used again as
 /// soon as it answers. The aggregator of an operation is the one of the two that serves; `has_aggregator` asks only if
-/// a device was named, because the stand-in alone is not worth using. Sums have the bits of `star` up to 8 ranks; with
-/// more they are in order of arrival, and equal on all ranks. detail/fpga_nic/member_lanes.hpp says what happens to a
-/// lost packet.
+/// a device was named, because the stand-in alone is not worth using. Sums have the bits of `star` up to 8 ranks, with
+/// racks those of `hierarchical{star, star}`; with more ranks they are in order of arrival, and equal on all ranks.
+/// detail/fpga_nic/member_lanes.hpp says what happens to a lost packet.
 ///
 /// Cost: that of the topology, with 22 bytes of header for each packet of 1,024 bytes. 2 MiB of memory for the last
 /// results, for ranks that lose them. The stand-in takes up to 40 MiB more at rank 0 once it serves, and with

@@ -72,7 +72,7 @@ template <class T, functor_property... Properties, class F>
 /// All ranks must give the same f; ranks compare its name or, without a name, its type.
 ///
 /// f must give an equivalent result for any grouping. Declarations (`commutative`, `associative`) are not checked: test
-/// them with test/laws/reduction.hpp. No schedule uses the identity, T{}.
+/// them with test/laws/reduction.hpp. No schedule of ranks uses the identity, T{}.
 ///
 /// For half and bfloat16 give a function of floats: the fast kernels widen its operands and round its result. A
 /// function of halves is slower.

@@ -222,10 +222,10 @@ concept adds_reproducibly = reproducible<T> || refuse_reproducible<T>();
 /// Elements: float, double, and accumulators of type binned_sum.
 /// Bits: one result, over every schedule and any number of ranks.
 /// Cost: an element travels as itself in a contribution or a result, and as 16 bytes in a partial sum.
-/// Source: that of binned.
+/// Source: that of binned_sum.
 ///
-/// @pre all ranks together contribute at most binned::most numbers to one sum. Operators refuse worlds of more ranks;
-///      they cannot count the numbers in accumulators
+/// @pre all ranks together contribute at most `binned_sum::limit` numbers to one sum. Operators refuse worlds of more
+///      ranks; they cannot count the numbers in accumulators
 template <detail::adds_reproducibly From, detail::adds_reproducibly To = From>
 struct reproducible_sum {
   /// The type of a contribution. If it is not that of results, operations are out of place.
@@ -307,7 +307,7 @@ struct block_fold<reproducible_sum<From, To>> {
 /// Adds each number to an accumulator, by the fast kernels: sums several contributions of one rank before an allreduce.
 ///
 ///     tutti::detail::deposit(gradients, sums);   // any number of times
-///     sum(sums);                                 // an allreduce with reproducible_sum<binned>
+///     sum(sums);                                 // an allreduce with reproducible_sum<binned_sum>
 ///     tutti::detail::withdraw(sums, gradients);
 ///
 /// @throws precondition_error if there are not as many accumulators as numbers

@@ -9,8 +9,8 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// The cost of a schedule for a vector of a given number of elements. Helpers are in the network, so their work is not
-/// counted.
+/// The cost of a schedule for a vector of a given number of elements. The work of aggregators is not counted, as they
+/// are in the network.
 struct cost {
   std::uint64_t rounds = 0;    ///< finishing time, if a message takes 1 and a rank sends and receives one at a time
   std::uint64_t depth = 0;     ///< messages in the longest chain in which each message waits for its predecessor

@@ -34,7 +34,8 @@ enum class checkpoint_start { beginning, continuation };
 ///
 /// Law: a training that stops after any step and is resumed with equally many ranks has, from its last checkpoint on,
 /// the weights, losses and test results of an uninterrupted one, bit for bit. With another number of ranks they are
-/// equal up to the rounding of sums, and the layers' statistics are replaced by their mean over the ranks.
+/// equal up to the rounding of sums, and the layers' statistics are replaced by their mean over the ranks. The training
+/// loss of the resumed epoch is that of its steps after the checkpoint.
 ///
 /// If ranks have their own weights, or their strategy has state, each rank writes its part, whatever the options say,
 /// and the training can only be resumed with the same number of ranks. Pending operations of the strategy are waited

@@ -15,10 +15,9 @@ namespace tutti::inline v0_1_0::nn {
 ///
 /// To add an optimizer:
 ///   1. derive a class, such as `sgd` (optimizer/sgd.hpp). It keeps its state in one vector, made by the constructor
-///   and
-///      returned by `state`: exactly one number for each parameter, in the order of the parameters, since parameter
-///      servers divide it as they divide the weights, and make an optimizer for each part. All else that `step` uses
-///      follows from the settings;
+///      and returned by `state`: one number for each parameter, in the order of the parameters, or none at all.
+///      Parameter servers divide it as they divide the weights, and make an optimizer for each part. All else that
+///      `step` uses follows from the settings;
 ///   2. add its name to `optimizer_kind` (base/settings.hpp), and a case to `make_optimizer`;
 ///   3. for replicas on devices, treat it as `lars` in cuda/detail/device/learner_state.hpp, which runs on the host, or
 ///      add a kernel. Otherwise they run `sgd`.

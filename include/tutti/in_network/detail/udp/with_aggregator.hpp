@@ -19,7 +19,7 @@ namespace tutti::inline v0_1_0::detail::udp {
 ///
 /// `Transport` provides `is_member()`, false if there is no aggregator and Host does everything, `lanes()` of its
 /// member, `check_ranks`, and `send_to_aggregator`, `is_sent_to_aggregator`, `view_result` and `release_result` as
-/// counterparts of `send`, `released`, `view` and `release`.
+/// counterparts of `send`, `is_released`, `view` and `release`.
 ///
 /// @tparam Member the type of a member with such a port
 template <class Transport, tutti::transport Host, class Network, template <class> class Member>
