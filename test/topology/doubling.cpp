@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain
 #include <laws/topology.hpp>
+#include <tutti/detail/topology/pairing.hpp>
 #include <tutti/topology/doubling.hpp>
 
 #include <algorithm>
@@ -23,6 +24,22 @@ static_assert(laws::hold<op::reduce>(doubling{}, 1, 9));
 static_assert(laws::hold<op::broadcast>(doubling{}, 1, 9));
 static_assert(laws::hold<op::gather>(doubling{}, 1, 9));
 static_assert(laws::hold<op::scatter>(doubling{}, 1, 9));
+
+// Groups are the largest power of two, each has its leader and at most one follower, which is the leader's neighbour,
+// and groups are in rank order.
+BOOST_AUTO_TEST_CASE(pairs_any_number_of_ranks) {
+  for (rank_type n = 1; n <= 130; ++n) {
+    tutti::detail::pairing const pairs(n);
+    BOOST_TEST(pairs.groups() == rank_type{1} << pairs.log());
+    BOOST_TEST((pairs.groups() <= n && n < 2 * pairs.groups()));
+    BOOST_TEST(pairs.leader(pairs.groups()) == n);
+    for (rank_type me = 0; me < n; ++me) {
+      rank_type const group = pairs.group(me);
+      BOOST_TEST(pairs.leader(group) == (pairs.follows(me) ? me - 1 : me));
+      BOOST_TEST(pairs.is_pair(group) == (pairs.leader(group + 1) - pairs.leader(group) == 2));
+    }
+  }
+}
 
 BOOST_AUTO_TEST_CASE(is_right_for_more_ranks) {
   laws::check(doubling{}, {10, 11, 12, 13, 14, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100});

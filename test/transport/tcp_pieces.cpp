@@ -3,6 +3,7 @@
 #include "tcp_world.hpp"
 #include <tutti/detail/net/socket.hpp>
 #include <tutti/detail/tcp/frame_reader.hpp>
+#include <tutti/detail/tcp/wait_table.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -223,6 +224,32 @@ BOOST_AUTO_TEST_CASE(credit_in_advance_is_granted_once) {
   }
   BOOST_TEST(credit > 0U);
   BOOST_TEST(credit <= 2 * pairs * detail::tcp::window_cost(bytes));
+}
+
+// Each query gets one reply for a lane, and one more once the program blocks there. A report is fresh until its
+// receiver asks again.
+BOOST_AUTO_TEST_CASE(queries_are_answered_once) {
+  detail::tcp::wait_table asker;
+  detail::tcp::wait_table waiter;
+  wait_report report{.peer = 7, .flow = {3, 11}, .progress = 5};
+  BOOST_TEST(!waiter.needs_reply(report));  // no query yet
+  BOOST_TEST(asker.last_report(3).peer == no_rank);
+  for (int query = 0; query < 2; ++query) {
+    waiter.receive(asker.make_query());
+    BOOST_TEST(!asker.last_report(3).is_fresh);
+    for (bool const blocks : {false, true}) {
+      report.blocks_program = blocks;
+      BOOST_TEST(waiter.needs_reply(report));
+      asker.receive(waiter.make_reply(report));
+      BOOST_TEST(!waiter.needs_reply(report));
+      wait_report const heard_report = asker.last_report(3);
+      BOOST_TEST(heard_report.is_fresh);
+      BOOST_TEST(heard_report.blocks_program == blocks);
+      BOOST_TEST(heard_report.has_same_progress(report));
+    }
+    report.blocks_program = false;
+  }
+  BOOST_TEST(asker.last_report(2).peer == no_rank);  // another lane
 }
 
 }  // namespace
