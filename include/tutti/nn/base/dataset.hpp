@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 namespace tutti::inline v0_1_0::nn {
@@ -19,10 +20,11 @@ class data_error : public std::runtime_error {
 
 /// Images with a class each, one byte per channel of a pixel. Bytes become floats when a batch is gathered.
 struct dataset {
-  image_shape shape;                 ///< shape of each image
-  std::size_t classes = 10;          ///< number of classes
-  std::vector<std::uint8_t> pixels;  ///< images one after another, in the order of image_shape
-  std::vector<std::uint8_t> labels;  ///< the class of each image
+  image_shape shape;                          ///< shape of each image
+  std::size_t classes = 10;                   ///< number of classes
+  std::vector<std::uint8_t> pixels;           ///< images one after another, in the order of image_shape
+  std::vector<std::uint8_t> labels;           ///< the class of each image
+  std::vector<std::string> class_names = {};  ///< a name for each class; empty: classes have numbers only
 
   /// The number of images.
   [[nodiscard]] std::size_t size() const noexcept { return labels.size(); }
