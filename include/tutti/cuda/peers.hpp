@@ -21,6 +21,10 @@ namespace tutti::inline v0_1_0::cuda {
 /// bootstrap, faults, operations on host memory. Ranks are threads of one process (`loopback`), or processes of one
 /// host (`shared_memory`).
 ///
+/// Ranks that share a GPU need their kernels to run at the same time, which CUDA does not promise: an operation can
+/// then stand still until its deadline. Such ranks are for trying a program out; a rank with a GPU of its own needs no
+/// promise.
+///
 ///     auto const run = [](auto& world) {
 ///       tutti::allreduce sum{world, tutti::direct{}, tutti::sum<float>{}};
 ///       tutti::cuda::stream stream;
