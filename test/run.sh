@@ -74,38 +74,59 @@ leaves=OFF
 [ "$only" != . ] || left_out="launchers|cross"
 [ "$second_compiler$only" != no. ] || left_out="$left_out|sources"
 
-# build_and_test <preset> <label of its tests, or "."> [option of cmake...]
-build_and_test() {
-  preset=$1 label=$2
-  shift 2
-  say "Configuring $preset"
-  cmake -S "$root" --preset "$preset" "$@"
-  set -- --test-dir "$root/build/$preset" --tests-regex "$only" --label-regex "$label"
-  [ -z "$left_out" ] || set -- "$@" --label-exclude "^($left_out)$"
-  tests=$(ctest "$@" --show-only | sed -n 's/^ *Test *#[0-9]*: \([^ ]*\).*/\1/p')
+# configure <preset> [option of cmake...]
+configure() {
+  say "Configuring $1"
+  preset=$1
+  shift
+  cmake -S "$root" --preset "$preset" "$@" || fail "$preset cannot be configured"
+}
+# Sets `tests`, the names of the tests of a preset that are to run, and `arguments`, by which CTest takes them.
+# select_tests <preset> <label of its tests, or ".">
+select_tests() {
+  arguments="--test-dir $root/build/$1 --tests-regex $only --label-regex $2"
+  [ -z "$left_out" ] || arguments="$arguments --label-exclude ^($left_out)$"
+  tests=$(take_tests --show-only | sed -n 's/^ *Test *#[0-9]*: \([^ ]*\).*/\1/p')
+}
+# Calls CTest with `arguments`.
+take_tests() {
+  (
+    IFS=" "
+    set -f
+    $wrapper ctest $arguments "$@"
+  )
+}
+# build <preset> <label of its tests, or ".">
+build() {
+  preset=$1
+  select_tests "$preset" "$2"
   [ -n "$tests" ] || return 0
-  found=yes
   if [ "$leaves$only" = ON. ] && [ "$preset" != dev ]; then
     lost=$(printf '%s\n' "$tests" | awk 'NR == FNR { runs[$1]; next } !($1 in runs)' - "$root/build/dev/left_to_sanitizers")
     [ -z "$lost" ] || fail "$preset lacks tests that build/dev leaves to it: $lost"
   fi
   targets=all
-  if [ "$only$label$second_compiler" != ..yes ]; then
+  if [ "$only$2$second_compiler" != ..yes ]; then
     targets=$(printf '%s\n' "$tests" | awk 'NR == FNR { runs[$1]; next } $1 in runs { $1 = ""; print }' \
       - "$root/build/$preset/test_needs")
   fi
-  if [ -n "$targets" ]; then
-    say "Building $preset"
-    begun=$(date +%s)
-    cmake --build "$root/build/$preset" --parallel "$jobs" --target $targets
-    times="$times, $preset: build $(($(date +%s) - begun)) s"
-  fi
-  say "Testing $preset"
+  [ -n "$targets" ] || return 0
+  say "Building $preset"
+  begun=$(date +%s)
+  cmake --build "$root/build/$preset" --parallel "$jobs" --target $targets || fail "$preset does not build"
+  echo "$preset: build $(($(date +%s) - begun)) s" > "$root/build/$preset/build_time"
+}
+# run_tests <preset> <label of its tests, or ".">
+run_tests() {
+  select_tests "$1" "$2"
+  [ -n "$tests" ] || return 0
+  found=yes
+  say "Testing $1"
   begun=$(date +%s)
   # One more than processors: some tests mostly wait.
-  $wrapper ctest "$@" --parallel $((jobs + 1)) --output-on-failure || failed="$failed $preset"
-  times="$times, $preset: tests $(($(date +%s) - begun)) s"
-  [ "$ci" = no ] || python3 "$root/test/project/time/time.py" "$root/build/$preset"
+  take_tests --parallel $((jobs + 1)) --output-on-failure || failed="$failed $1"
+  times="$times, $(cat "$root/build/$1/build_time" 2> /dev/null || echo "$1: no build"), tests $(($(date +%s) - begun)) s"
+  [ "$ci" = no ] || python3 "$root/test/project/time/time.py" "$root/build/$1"
 }
 # The flags by which CMake takes this compiler for a preset. Removes a build folder of another compiler.
 compiler_of() {
@@ -115,6 +136,35 @@ compiler_of() {
   fi
   echo "-DCMAKE_CXX_COMPILER=$2"
 }
+# Builds for the sanitizers, beside the tests that already run and with what they leave of the processors. Each build's
+# output and status are in a file of `$beside`.
+build_sanitizers() {
+  # Warnings of g++ stay warnings here: it sees ghosts in instrumented code.
+  set --
+  [ -z "$sanitizing" ] || set -- "$(compiler_of asan-ubsan "$sanitizing")" -DTUTTI_WERROR=$werror
+  status=0
+  (configure asan-ubsan "$@" && build asan-ubsan '^address$') > "$beside/asan-ubsan.log" 2>&1 || status=$?
+  echo $status > "$beside/asan-ubsan"
+  status=0
+  (configure tsan && build tsan '^thread$') > "$beside/tsan.log" 2>&1 || status=$?
+  echo $status > "$beside/tsan"
+}
+# Waits for the build of a preset by build_sanitizers, and shows its output.
+await_build() {
+  while [ ! -s "$beside/$1" ]; do
+    kill -0 "$builder" 2> /dev/null || [ -s "$beside/$1" ] || fail "the build of $1 was killed"
+    sleep 1
+  done
+  cat "$beside/$1.log"
+  [ "$(cat "$beside/$1")" = 0 ] || exit 1
+}
+# Ends a process and all that it has started.
+stop_tree() {
+  for child in $(cat "/proc/$1/task/$1/children" 2> /dev/null); do
+    stop_tree "$child"
+  done
+  kill "$1" 2> /dev/null || true
+}
 cd "$root"  # presets are looked for here
 wrapper="" failed="" found=no
 
@@ -122,20 +172,28 @@ if [ "$plain" = yes ]; then
   set -- -DTUTTI_WERROR=$werror -DTUTTI_SECOND_COMPILER="$second" -DTUTTI_SECOND_COMPILER_COMPILES="$compiles_elsewhere" \
     -DTUTTI_LEAVE_TO_SANITIZERS=$leaves
   [ "$ci" = no ] || set -- "$@" -DCMAKE_CXX_FLAGS_DEBUG=-Og  # nobody looks at these with a debugger
-  build_and_test dev . "$@"
+  configure dev "$@"
+  build dev .
 fi
 if [ "$sanitizers" = yes ]; then
-  # Warnings of g++ stay warnings here: it sees ghosts in instrumented code.
-  if [ -n "$sanitizing" ]; then
-    build_and_test asan-ubsan '^address$' "$(compiler_of asan-ubsan "$sanitizing")" -DTUTTI_WERROR=$werror
-  else
-    build_and_test asan-ubsan '^address$'
-  fi
+  beside=$(mktemp -d)
+  build_sanitizers &
+  builder=$!
+  trap 'stop_tree "$builder"; rm -rf "$beside"' EXIT  # Ctrl-C does not reach what runs in the background
+  trap 'exit 130' INT TERM
+  renice -n 19 -p "$builder" > /dev/null || true
+fi
+[ "$plain" = no ] || run_tests dev .
+if [ "$sanitizers" = yes ]; then
+  await_build asan-ubsan
+  run_tests asan-ubsan '^address$'
   # The thread sanitizer of g++ 12 does not know the memory layouts that newer kernels choose at random.
   if setarch "$(uname -m)" -R true 2> /dev/null; then
     wrapper="setarch $(uname -m) -R"
   fi
-  build_and_test tsan '^thread$'
+  await_build tsan
+  trap 'rm -rf "$beside"' EXIT
+  run_tests tsan '^thread$'
 fi
 
 [ "$found" = yes ] || fail "no test that would run here has a name that matches \"$only\""
