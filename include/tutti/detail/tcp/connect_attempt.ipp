@@ -52,6 +52,7 @@ TUTTI_DECL void connect_attempt::advance() {
     if (!socket_) {
       return fail(errno);
     }
+    keep_alive(socket_.get(), silence_limit_);
     waiter_.add(socket_.get(), waiter::source::connect_attempt, hello_.receiver, true);
   }
   if (state_ != state::under_way) {
@@ -103,9 +104,12 @@ TUTTI_DECL void connect_attempt::expire() {
   }
 }
 
-/// Handles a failed try. A refusal means that the peer is gone, perhaps because of a fault still to be told here. All
-/// other errors may be temporary.
+/// Handles a failed try. A refusal means that the peer is gone, perhaps because of a fault still to be told here. So
+/// does a host that was connected and answers no keep-alive probe. All other errors may be temporary.
 TUTTI_DECL void connect_attempt::fail(int code) {
+  if (code == ETIMEDOUT && sent_bytes_ != 0) {
+    return give_up(code);
+  }
   close();
   error_code_ = code;
   is_reachable_ = is_reachable_ || code == ECONNREFUSED;
