@@ -87,8 +87,7 @@ option_value checked(T& where, CLI::Validator const& check, std::string placehol
 template <std::integral Number>
 option_value integer(Number& where, std::type_identity_t<Number> low, std::type_identity_t<Number> high) {
   bool const is_any = high == std::numeric_limits<Number>::max();
-  return checked(where, CLI::Range(low, high), "N",
-                 is_any ? "" : std::to_string(low) + " to " + std::to_string(high));
+  return checked(where, CLI::Range(low, high), "N", is_any ? "" : std::to_string(low) + " to " + std::to_string(high));
 }
 
 /// A real number. Its range is finite, so it is neither NaN nor infinite.

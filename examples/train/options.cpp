@@ -17,8 +17,9 @@
 namespace {
 
 /// The options that `--help` shows.
-constexpr char const* essential_options[] = {"--data", "--model",     "--recipe",   "--epochs",     "--batch", "--lr",
-                                             "--ranks", "--transport", "--strategy", "--checkpoint", "--plot",  "--report"};
+constexpr char const* essential_options[] = {"--data",     "--model",      "--recipe", "--epochs",
+                                             "--batch",    "--lr",         "--ranks",  "--transport",
+                                             "--strategy", "--checkpoint", "--plot",   "--report"};
 
 std::string help(CLI::App const& app, std::vector<option_group> const& groups, std::string const& topic) {
   std::string result;
@@ -62,8 +63,8 @@ void settle_topology(options& o, bool is_given) {
     o.topology = has_aggregator ? "in_network" : "direct";
   }
   if (has_aggregator != (o.topology == "in_network")) {
-    refuse("--topology", "must be in_network with --transport fpga_nic or udp_multicast, and only there, not " +
-                             o.topology);
+    refuse("--topology",
+           "must be in_network with --transport fpga_nic or udp_multicast, and only there, not " + o.topology);
   }
   bool const sixteen = kind == "fp16" || kind == "bf16";
   if (kind != "none" && o.topology != "direct" && !(sixteen && o.topology == "ring")) {
@@ -98,10 +99,9 @@ void check_numbers(options const& o) {
     refuse("--warmup", "must be below --epochs, " + epochs + ", not " + std::to_string(s.warm_up));
   }
   if (o.strategy.name == "gossip" && o.strategy.staleness > 1000) {
-    refuse("--staleness", "must be at most 1000 with gossip, not " +
-                              (o.strategy.staleness == strategy_choice::no_bound
-                                   ? "unbounded"
-                                   : std::to_string(o.strategy.staleness)));
+    refuse("--staleness", "must be at most 1000 with gossip, not " + (o.strategy.staleness == strategy_choice::no_bound
+                                                                          ? "unbounded"
+                                                                          : std::to_string(o.strategy.staleness)));
   }
   if (o.strategy.name == "network_server" && s.momentum != 0) {
     refuse("--strategy", "network_server needs --momentum 0");
@@ -117,7 +117,7 @@ void check_numbers(options const& o) {
   }
 }
 
-/// Adds the options of the recipe to those that are given, which win.
+/// Adds the options of the recipe; options that were given win.
 void follow_recipe(CLI::App& app, std::vector<option_group> const& groups, std::string const& name) {
   try {
     std::istringstream lines(compatible_lines(app, groups, find_recipe(name).lines));

@@ -18,11 +18,11 @@ std::span<recipe const> recipes() {
 }
 
 recipe const& find_recipe(std::string const& name) {
-  auto const found = std::ranges::find(recipes(), name, &recipe::name);
-  if (found == recipes().end()) {
+  auto const match = std::ranges::find(recipes(), name, &recipe::name);
+  if (match == recipes().end()) {
     throw std::invalid_argument("must be one of these, not \"" + name + "\":\n" + describe_recipes());
   }
-  return *found;
+  return *match;
 }
 
 std::string describe_recipes() {

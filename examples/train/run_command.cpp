@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "subcommands.hpp"
-
 #include "job.hpp"
 #include "network.hpp"
+#include "subcommands.hpp"
 #include <tutti/environment.hpp>
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/data/pad.hpp>

@@ -143,3 +143,29 @@ $train run $small --ranks 3 --transport tcp --on-fault continue --die 2:8 --usag
 shows '"faults_s": \[$' usage.json
 [ "$(grep -c 'stroke="#707070"[^]]' picture.svg)" = 9 ] || wrong 'a fault is in four panels, a legend, and two rows of two'
 refused '--usage usage.json --bucket 16K --progress-thread' '--usage: cannot be used with --progress-thread'
+
+# Help fits a screen, an unknown group or recipe is refused, and the command line wins over a file, which wins over a
+# recipe.
+groups=$($train run --help | sed -n '/by group/,$s/^  \([a-z]*\) .*/\1/p')
+for group in '' $groups; do
+  $train run --help $group > log || wrong "help of $group"
+  awk 'length($0) > 100 { exit 1 } END { exit NR > 40 || NR < 5 }' log || wrong "help of $group exceeds a screen"
+done
+$train run --help-all > all
+for group in $groups; do grep -q "^$group: " all || wrong "--help-all lacks $group"; done
+refused '--help nothing' '--help: there is no group nothing'
+refused '--recipe nothing' '--recipe: must be one of these, not "nothing"'
+shows '  lenet5-mnist ' log
+echo 'batch=32' > settings
+tiny='--samples 200 --test-samples 20 --ranks 1'
+$train run $tiny --epochs 1 --recipe lenet5-mnist --config settings > log 2>&1 || wrong 'a recipe and a file'
+shows '^model  lenet5' log
+shows '^batch  32 in all' log
+$train run $tiny --epochs 1 --recipe lenet5-mnist --config settings --batch 16 > log 2>&1 || wrong 'and an option'
+shows '^batch  16 in all' log
+$train run $tiny --epochs 1 --recipe lenet5-mnist --batch-per-rank 50 > log 2>&1 || wrong 'instead of a batch'
+shows '^batch  50 in all' log
+if $train > log 2>&1; then wrong 'no subcommand'; fi
+shows '^usage: train SUBCOMMAND' log
+if $train --epochs 1 > log 2>&1; then wrong 'an option without a subcommand'; fi
+shows 'train run --epochs 1$' log
