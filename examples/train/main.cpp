@@ -64,6 +64,6 @@ int main(int argc, char** argv) {
     std::fputs(help().c_str(), stdout);
     return EXIT_SUCCESS;
   }
-  auto const* const found = std::ranges::find(subcommands, word, &subcommand::name);
-  return found == std::end(subcommands) ? refuse(argc, argv) : found->command(argc - 1, argv + 1);
+  auto const* const match = std::ranges::find(subcommands, word, &subcommand::name);
+  return match == std::end(subcommands) ? refuse(argc, argv) : match->command(argc - 1, argv + 1);
 }

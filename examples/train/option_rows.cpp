@@ -14,15 +14,15 @@ namespace {
 
 using namespace tutti::nn;
 
-constexpr std::size_t many = 1'000'000'000;
+constexpr std::size_t max_count = 1'000'000'000;
 constexpr std::size_t most_images = 10'000'000;
 
 auto const nothing_computed = not_with("--pretend", ", which computes nothing");
 
 /// Sizes such as 1M; 0 is one, too.
-option_value bytes(std::size_t& where, std::size_t low, std::size_t high) {
-  auto const add = [&where, low, high](CLI::App& app, std::string const& option) {
-    return app.add_option(option, where)->transform(CLI::AsSizeValue(false))->default_str("0")
+option_value bytes(std::size_t& target, std::size_t low, std::size_t high) {
+  auto const add = [&target, low, high](CLI::App& app, std::string const& option) {
+    return app.add_option(option, target)->transform(CLI::AsSizeValue(false))->default_str("0")
         ->check((CLI::Range(std::size_t{0}, std::size_t{0}) | CLI::Range(low, high)).description("0, or 1K to 1024M"));
   };
   return {add, "BYTES", "0, or 1K to 1024M"};
@@ -61,7 +61,7 @@ option_group model_group(options& o) {
   return {"model", "the network", {
     {"--model", one_of(o.model, {"mlp", "lenet5", "cnn", "resnet20", "alexnet", "vgg16", "vgg19", "resnet50",
         "resnet152"}), "The network; from alexnet on for images of 32 x 32, to which smaller ones are padded"},
-    {"--hidden", parsed(o.hidden_sizes, read_hidden, "N,...", "256,128"),
+    {"--hidden", custom(o.hidden_sizes, read_hidden, "N,...", "256,128"),
         "Sizes of hidden layers, or none for a linear model", {needs("--model mlp")}},
     {"--activation", one_of(o.activation, {"relu", "tanh", "sigmoid"}), "Function of hidden layers",
         {needs("--model mlp")}},
@@ -111,7 +111,7 @@ option_group optimizer_group(options& o) {
         "Course of the rate: to --lr-end linearly or by a cosine wave, or divided at --change-at; or the batch grows",
         {if_is("step or growing_batch", needs("--change-at")),
          if_is("growing_batch", not_with("--strategy federated", "; choose another schedule"))}},
-    {"--change-at", parsed(s.changes.epochs, read_changes, "N,..."),
+    {"--change-at", custom(s.changes.epochs, read_changes, "N,..."),
         "Epochs, such as 30,60,80, after which the rate or the batch changes",
         {needs("--schedule step or growing_batch")}},
     {"--change-by", real(s.changes.factor, 1, 1e6), "Factor of each change"},
@@ -144,7 +144,7 @@ option_group ranks_group(options& o) {
         {needs("--transport by_locality")}},
     {"--device", text(o.device, "HOST:PORT"), "Address of the device; else TUTTI_FPGA_NIC, or rank 0 takes its place",
         {needs("--transport fpga_nic")}},
-    {"--gpu", parsed(o.gpus, read_gpus, "RANKS"), "Ranks on GPUs of NVIDIA: all, or RANK[:CARD],..., such as 1,3:0; "
+    {"--gpu", custom(o.gpus, read_gpus, "RANKS"), "Ranks on GPUs of NVIDIA: all, or RANK[:CARD],..., such as 1,3:0; "
         "a host's cards in turns if none is named",
         {not_with("--reproducible", ", whose sums are made on hosts"), nothing_computed}},
     {"--precision", one_of(o.gpus.numbers, {precision::float32, precision::bfloat16, precision::float16}),
@@ -162,15 +162,15 @@ option_group strategies_group(options& o) {
         "The sum of gradients at each step, or of weights every few steps, or after rounds in which some train "
         "(federated); weights with neighbours (gossip); or the first ranks, or a device, hold the weights",
         {if_is("network_server", needs("--transport fpga_nic")), if_is("network_server", needs("--optimizer sgd"))}},
-    {"--every", integer(o.averaging.interval, 1, many), "Steps between averages", {needs("--strategy local_sgd")}},
+    {"--every", integer(o.averaging.interval, 1, max_count), "Steps between averages", {needs("--strategy local_sgd")}},
     {"--neighbours", one_of(o.neighbours, {"ring", "exponential"}), "Pairs of ranks that exchange weights",
         {needs("--strategy gossip")}},
     {"--participation", real(o.averaging.participation, 0, 1), "Share of the ranks that train in a round",
         {needs("--strategy federated")}},
-    {"--local-epochs", integer(o.averaging.local_epochs, 1, many), "Epochs in a round",
+    {"--local-epochs", integer(o.averaging.local_epochs, 1, max_count), "Epochs in a round",
         {needs("--strategy federated")}},
     {"--servers", integer(s.servers, 1, 1023), "How many ranks are servers", {needs("--strategy parameter_server")}},
-    {"--staleness", parsed(s.staleness, read_staleness, "N", "0"),
+    {"--staleness", custom(s.staleness, read_staleness, "N", "0"),
         "Steps by which a worker may be ahead of the slowest, or unbounded; age of a neighbour's weights",
         {needs("--strategy parameter_server or gossip")}},
     {"--server-sends", flag(s.server_sends), "Send new weights without a request",
@@ -224,7 +224,7 @@ option_group checkpoints_group(options& o) {
   auto& c = o.checkpoints;
   return {"checkpoints", "resuming, and lost ranks", {
     {"--checkpoint", local(text(c.folder, "FOLDER")), "Keep checkpoints here, after each epoch", {nothing_computed}},
-    {"--checkpoint-every", integer(c.interval, 1, many), "Instead: after this many steps each, and after the last",
+    {"--checkpoint-every", integer(c.interval, 1, max_count), "Instead: after this many steps each, and after the last",
         {needs("--checkpoint"), not_with("--strategy parameter_server")}},
     {"--checkpoint-keep", integer(c.keep, 1, 1'000'000), "How many of the last ones stay", {needs("--checkpoint")}},
     {"--sharded-checkpoints", flag(c.is_sharded), "Each rank writes its part, into a folder that all hosts see; "
@@ -257,13 +257,13 @@ option_group output_group(options& o) {
 
 option_group experiments_group(options& o) {
   return {"experiments", "slow, simulated and failing ranks", {
-    {"--slow", parsed(o.speeds, read_slow, "RANK:FACTOR,..."), "These ranks take FACTOR times as long, such as 2:4; "
+    {"--slow", custom(o.speeds, read_slow, "RANK:FACTOR,..."), "These ranks take FACTOR times as long, such as 2:4; "
         "random:FACTOR: each gradient takes 1 to FACTOR times as long"},
-    {"--pretend", parsed(o.speeds, read_pretend, "TIME"), "Gradients are zeros that take this many seconds for a "
+    {"--pretend", custom(o.speeds, read_pretend, "TIME"), "Gradients are zeros that take this many seconds for a "
         "rank's part of a batch, or that many images a second, such as 154/s; there are no data and no test"},
     {"--side", one_of(o.speeds.side, {224, 32}), "Rows of the pretended images of a model from alexnet on",
         {needs("--pretend")}},
-    {"--die", parsed(o.faults.deaths, read_deaths, "RANK:STEP,..."), "End these ranks, as kill -9 would, after that "
+    {"--die", custom(o.faults.deaths, read_deaths, "RANK:STEP,..."), "End these ranks, as kill -9 would, after that "
         "step; a server after as many updates"},
   }};
 }

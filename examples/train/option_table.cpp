@@ -8,8 +8,8 @@ namespace {
 /// The words of "step or growing_batch", or of "none, fp16 or bf16".
 std::vector<std::string> words_of(std::string const& text) {
   std::vector<std::string> words;
-  std::istringstream in(text);
-  for (std::string word; in >> word;) {
+  std::istringstream stream(text);
+  for (std::string word; stream >> word;) {
     if (word != "or") {
       words.push_back(word.back() == ',' ? word.substr(0, word.size() - 1) : word);
     }
@@ -59,8 +59,8 @@ void check(CLI::App const& app, std::vector<option_group> const& groups, option_
 std::string wrap(std::string const& text, std::size_t margin, std::size_t width) {
   std::string result;
   std::size_t column = margin;
-  std::istringstream in(text);
-  for (std::string word; in >> word;) {
+  std::istringstream stream(text);
+  for (std::string word; stream >> word;) {
     if (column != margin && column + 1 + word.size() > width) {
       result.append("\n").append(margin, ' ');
       column = margin;
@@ -97,20 +97,20 @@ void check_conditions(CLI::App const& app, std::vector<option_group> const& grou
 }
 
 std::string compatible_lines(CLI::App const& app, std::vector<option_group> const& groups, std::string const& lines) {
-  std::vector<std::string> excluded;
+  std::vector<std::string> exclusions;
   for (auto const& group : groups) {
     for (auto const& row : group.rows) {
       for (auto const& condition : row.conditions) {
         if (condition.is_exclusion && is_in_use(app, row)) {
-          excluded.push_back(condition.other);
+          exclusions.push_back(condition.other);
         }
       }
     }
   }
   std::string result;
-  std::istringstream in(lines);
-  for (std::string line; std::getline(in, line);) {
-    if (std::ranges::find(excluded, "--" + line.substr(0, line.find('='))) == excluded.end()) {
+  std::istringstream stream(lines);
+  for (std::string line; std::getline(stream, line);) {
+    if (std::ranges::find(exclusions, "--" + line.substr(0, line.find('='))) == exclusions.end()) {
       result += line + "\n";
     }
   }
@@ -119,8 +119,8 @@ std::string compatible_lines(CLI::App const& app, std::vector<option_group> cons
 
 std::string lines_in_common(CLI::App const& app, std::vector<option_group> const& groups) {
   std::string result;
-  std::istringstream in(app.config_to_str(true, false));
-  for (std::string line; std::getline(in, line);) {
+  std::istringstream stream(app.config_to_str(true, false));
+  for (std::string line; std::getline(stream, line);) {
     if (!row_of(groups, "--" + line.substr(0, line.find('='))).value.is_local) {
       result += line + "\n";
     }

@@ -73,9 +73,9 @@ inline option_value local(option_value value) {
 
 /// Reads whole numbers and words. The initial value is the default if it is valid; otherwise there is none.
 template <class T>
-option_value checked(T& where, CLI::Validator const& check, std::string placeholder, std::string range) {
-  auto const add = [&where, check](CLI::App& app, std::string const& name) {
-    auto* const option = app.add_option(name, where)->check(check);
+option_value scalar(T& target, CLI::Validator const& check, std::string placeholder, std::string range) {
+  auto const add = [&target, check](CLI::App& app, std::string const& name) {
+    auto* const option = app.add_option(name, target)->check(check);
     option->capture_default_str();
     auto initial = option->get_default_str();
     return check(initial).empty() ? option : option->default_str("");
@@ -85,61 +85,61 @@ option_value checked(T& where, CLI::Validator const& check, std::string placehol
 
 /// A whole number.
 template <std::integral Number>
-option_value integer(Number& where, std::type_identity_t<Number> low, std::type_identity_t<Number> high) {
+option_value integer(Number& target, std::type_identity_t<Number> low, std::type_identity_t<Number> high) {
   bool const is_any = high == std::numeric_limits<Number>::max();
-  return checked(where, CLI::Range(low, high), "N", is_any ? "" : std::to_string(low) + " to " + std::to_string(high));
+  return scalar(target, CLI::Range(low, high), "N", is_any ? "" : std::to_string(low) + " to " + std::to_string(high));
 }
 
 /// A real number. Its range is finite, so it is neither NaN nor infinite.
 template <std::floating_point Number>
-option_value real(Number& where, double low, double high) {
+option_value real(Number& target, double low, double high) {
   auto const check = real_range(low, high);
   auto range = check.get_description();  // "[low - high]"
   range = range.substr(range.find('[') + 1);
   range.replace(range.find(" - "), 3, " to ").pop_back();
-  return checked(where, check, "X", range);
+  return scalar(target, check, "X", range);
 }
 
 /// One of some words or numbers.
 template <class T>
-option_value one_of(T& where, std::initializer_list<std::type_identity_t<T>> choices) {
+option_value one_of(T& target, std::initializer_list<std::type_identity_t<T>> choices) {
   std::vector<T> const list(choices);
-  return checked(where, CLI::IsMember(list), std::is_same_v<T, std::string> ? "WORD" : "N",
-                 CLI::detail::join(list, ", "));
+  return scalar(target, CLI::IsMember(list), std::is_same_v<T, std::string> ? "WORD" : "N",
+                CLI::detail::join(list, ", "));
 }
 
 /// One of the values of an enumeration, by name.
 template <class Kind>
   requires std::is_enum_v<Kind>
-option_value one_of(Kind& where, std::initializer_list<std::type_identity_t<Kind>> choices) {
+option_value one_of(Kind& target, std::initializer_list<std::type_identity_t<Kind>> choices) {
   std::vector<std::pair<std::string, Kind>> list;
   std::vector<std::string> words;
   for (Kind const kind : choices) {
     list.emplace_back(name(kind), kind);
     words.emplace_back(name(kind));
   }
-  auto const add = [&where, list, words](CLI::App& app, std::string const& option_name) {
-    auto const read = [&where, list](std::string const& word) {
-      where = std::ranges::find(list, word, &std::pair<std::string, Kind>::first)->second;
+  auto const add = [&target, list, words](CLI::App& app, std::string const& option_name) {
+    auto const read = [&target, list](std::string const& word) {
+      target = std::ranges::find(list, word, &std::pair<std::string, Kind>::first)->second;
     };
     return app.add_option_function<std::string>(option_name, read)
         ->check(CLI::IsMember(words))
-        ->default_str(std::string(name(where)));
+        ->default_str(std::string(name(target)));
   };
   return {add, "WORD", CLI::detail::join(words, ", ")};
 }
 
 /// True if the option is given.
-inline option_value flag(bool& where) {
-  return {[&where](CLI::App& app, std::string const& name) { return app.add_flag(name, where); }, "", ""};
+inline option_value flag(bool& target) {
+  return {[&target](CLI::App& app, std::string const& name) { return app.add_flag(name, target); }, "", ""};
 }
 
 /// Any text, such as the name of a file.
 template <class Text>
-option_value text(Text& where, std::string placeholder) {
-  auto const add = [&where](CLI::App& app, std::string const& name) {
-    return app.add_option_function<std::string>(name, [&where](std::string const& t) { where = t; })
-        ->default_str(std::string(where));
+option_value text(Text& target, std::string placeholder) {
+  auto const add = [&target](CLI::App& app, std::string const& name) {
+    return app.add_option_function<std::string>(name, [&target](std::string const& t) { target = t; })
+        ->default_str(std::string(target));
   };
   return {add, std::move(placeholder), ""};
 }
@@ -147,12 +147,12 @@ option_value text(Text& where, std::string placeholder) {
 /// A value that a function reads from a text, which may have several parts with commas between.
 /// @param read throws std::invalid_argument, which says what the text must be
 template <class Target>
-option_value parsed(Target& where, void (*read)(std::string const& text, Target& where), std::string placeholder,
+option_value custom(Target& target, void (*read)(std::string const& text, Target& target), std::string placeholder,
                     std::string initial = "") {
-  auto const add = [&where, read, initial](CLI::App& app, std::string const& name) {
-    auto const read_parts = [&where, read, name](std::vector<std::string> const& parts) {
+  auto const add = [&target, read, initial](CLI::App& app, std::string const& name) {
+    auto const read_parts = [&target, read, name](std::vector<std::string> const& parts) {
       try {
-        read(CLI::detail::join(parts, ","), where);
+        read(CLI::detail::join(parts, ","), target);
       } catch (std::invalid_argument const& e) {
         throw CLI::ValidationError(name, e.what());
       }
@@ -175,7 +175,7 @@ bool is_in_use(CLI::App const& app, option_row const& row);
 void check_conditions(CLI::App const& app, std::vector<option_group> const& groups);
 
 /// The lines of options that exclude nothing that is in use.
-/// @param lines as in a configuration file
+/// @param lines the text of a configuration file
 std::string compatible_lines(CLI::App const& app, std::vector<option_group> const& groups, std::string const& lines);
 
 /// The options that all ranks of a launcher must have in common, a line each.

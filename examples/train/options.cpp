@@ -51,8 +51,8 @@ std::string help(CLI::App const& app, std::vector<option_group> const& groups, s
   return result;
 }
 
-[[noreturn]] void refuse(char const* option, std::string const& why) {
-  throw CLI::ValidationError(option, why);
+[[noreturn]] void refuse(char const* option, std::string const& reason) {
+  throw CLI::ValidationError(option, reason);
 }
 
 /// Chooses the topology that transport and compression imply, if none is given.
