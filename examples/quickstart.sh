@@ -12,7 +12,7 @@ train="$build/examples/train"
 plot="$build/training.svg"
 
 # The names of train's options, before it is built.
-known=$(sed -n 's/.*"\(--[a-z][a-z0-9-]*\)".*/\1/p' "$root"/examples/train/*.cpp | LC_ALL=C sort -u)
+known=$(sed -n 's/^ *{"\(--[a-z][a-z0-9-]*\)".*/\1/p' "$root"/examples/train/option_rows.cpp | LC_ALL=C sort -u)
 
 usage() {
   cat << TEXT
@@ -28,7 +28,7 @@ $(echo $known | fold -s -w 80 | sed 's/^/  /; s/ *$//')
 
 Once train is built, this says what they mean:
 
-  $train --help
+  $train run --help
 TEXT
 }
 draws=no
@@ -56,13 +56,13 @@ say "Building train in $build (about ten minutes on one processor, less on sever
 cmake --log-level=WARNING -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DTUTTI_BUILD_TESTS=OFF
 cmake --build "$build" --target train
 
-say "Training: train $*"
-"$train" "$@"
+say "Training: train run $*"
+"$train" run "$@"
 [ "$draws" = yes ] || say "Loss and accuracy over time are drawn in $plot"
 cat << TEXT
 
 What next:
-  $train --help    other models, data, transports and strategies
+  $train run --help    other models, data, transports and strategies
   $root/docs/trainer/training.md    explains them
   $root/README.md    how to use tutti in a program of your own
 TEXT

@@ -68,7 +68,8 @@ def train(o, network, words, sample=lambda processes: None, training=TRAINING):
         try:
             for rank in range(network.hosts):
                 started.append(subprocess.Popen(
-                    on(network.space(rank), o.train, *words, *training, *(["--report", report] if rank == 0 else [])),
+                    on(network.space(rank), o.train, "run", *words, *training,
+                       *(["--report", report] if rank == 0 else [])),
                     env={**os.environ, **meet, "TUTTI_RANK": str(rank)}, stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True))
             until_then = time.monotonic() + o.patience

@@ -15,7 +15,8 @@ class Way:
 
     def command(self, train, device, workers, words):
         """The command of a training with this many workers."""
-        return [train, "--ranks", str(workers + self.servers), *(w.format(device=device) for w in self.words), *words]
+        return [train, "run", "--ranks", str(workers + self.servers),
+                *(w.format(device=device) for w in self.words), *words]
 
     @property
     def comparable(self):

@@ -25,7 +25,7 @@ printf '%-12s %-14s %9s %10s   %s\n' topology transport accuracy images/s 'loss 
 for topology in $topologies; do
   first=
   for transport in $transports; do
-    "$program" "$@" --topology "$topology" --transport "$transport" --report "$report" >"$folder/log" || {
+    "$program" run "$@" --topology "$topology" --transport "$transport" --report "$report" >"$folder/log" || {
       cat "$folder/log"
       exit 1
     }

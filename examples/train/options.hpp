@@ -135,6 +135,11 @@ struct options {
   std::string usage;
   std::string trace;
   std::size_t trace_events = 100'000;
+  std::string recipe;  ///< name of the recipe; empty: none
+  // Words that `read_options` turns into settings:
+  std::string augment = "none";
+  std::string neighbours = "ring";
+  std::string on_fault = "stop";
   strategy_choice strategy;
   struct averaging averaging;
   tutti::nn::settings settings;
@@ -144,5 +149,5 @@ struct options {
 /// @throws std::runtime_error if an option names a rank beyond these
 void expect_ranks(options const& options, std::uint32_t ranks);
 
-/// Reads the command line. Exits the program after --help, and with a message after a mistake.
+/// Reads the command line of `train run`. Exits the program after --help, and with a message after a mistake.
 options read_options(int argc, char** argv);

@@ -63,8 +63,8 @@ class Figures(unittest.TestCase):
 
 class Commands(unittest.TestCase):
     def test_servers_are_ranks_besides_the_workers(self):
-        self.assertEqual(SERVER.command("train", "a:1", 4, ["--epochs", "1"])[:3], ["train", "--ranks", "5"])
-        self.assertEqual(RING.command("train", "a:1", 4, [])[:3], ["train", "--ranks", "4"])
+        self.assertEqual(SERVER.command("train", "a:1", 4, ["--epochs", "1"])[:4], ["train", "run", "--ranks", "5"])
+        self.assertEqual(RING.command("train", "a:1", 4, [])[:4], ["train", "run", "--ranks", "4"])
 
     def test_the_device_is_the_switch(self):
         words = constant(1e6).command("train", "127.0.0.1:7171", 2, ["--seed", "2"])

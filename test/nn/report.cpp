@@ -23,6 +23,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <sys/ioctl.h>
 #include <unistd.h>
 #include <vector>
 
@@ -253,8 +254,8 @@ BOOST_AUTO_TEST_CASE(texts_are_the_same_whatever_the_language) {
   BOOST_TEST(file_texts() == texts_before, boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(a_terminal_gets_a_bar_but_not_that_of_mpirun) {
-  auto const terminal_text = [](char const* launcher) {
+BOOST_AUTO_TEST_CASE(a_terminal_gets_a_moving_line_but_not_that_of_mpirun) {
+  auto const terminal_text = [](char const* launcher, unsigned short columns = 0) {
     int const master = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
     BOOST_REQUIRE((master >= 0 && ::grantpt(master) == 0 && ::unlockpt(master) == 0));
     std::FILE* const terminal = std::fopen(::ptsname(master), "r+e");
@@ -262,21 +263,32 @@ BOOST_AUTO_TEST_CASE(a_terminal_gets_a_bar_but_not_that_of_mpirun) {
     if (launcher != nullptr) {
       ::setenv(launcher, "0", 1);
     }
-    nn::progress bar(terminal, 1, 10);
+    winsize const size{.ws_row = 24, .ws_col = columns, .ws_xpixel = 0, .ws_ypixel = 0};
+    BOOST_REQUIRE(::ioctl(master, TIOCSWINSZ, &size) == 0);
+    nn::progress bar(terminal, 1, 40);
     if (launcher != nullptr) {
       ::unsetenv(launcher);
     }
     auto const history = made_up(1);
-    bar.step(history.steps[0], 0);
+    bar.step({0, 0, 10, 2.0F, 0.1F, 0.5}, 0);
+    bar.step({0, 1, 10, 2.0F, 0.1F, 50.0}, 0);
     bar.epoch(history.epochs[0]);
-    std::string text(4096, '\0');
-    auto const byte_count = ::read(master, text.data(), text.size());
-    text.resize(byte_count > 0 ? static_cast<std::size_t>(byte_count) : 0);
+    std::string text;
+    for (char c = 0; c != '\n' && ::read(master, &c, 1) == 1;) {
+      text += c;
+    }
     std::fclose(terminal);
     ::close(master);
     return text;
   };
-  BOOST_TEST(count(terminal_text(nullptr), "\x1b[K") > 0U);
+  BOOST_TEST(count(terminal_text(nullptr), "\r\x1b[Kepoch 1/1  step 2/4  loss 2.0000  0 images/s  0:50 left\r") == 1U);
+  for (unsigned short columns = 1; columns != 100; ++columns) {  // the line never wraps
+    std::string const text = terminal_text(nullptr, columns);
+    std::string const last = text.substr(0, text.rfind("\r\x1b[K"));
+    std::string const line = last.substr(last.rfind("\x1b[K") + 3);
+    BOOST_TEST(line.size() < columns);
+    BOOST_TEST(std::string("epoch 1/1  step 2/4  loss 2.0000  0 images/s  0:50 left").starts_with(line), line);
+  }
   for (char const* const launcher : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK"}) {
     BOOST_TEST(count(terminal_text(launcher), "\x1b") == 0U, launcher);
     BOOST_TEST(count(terminal_text(launcher), "epoch 1/1: loss") == 1U, launcher);

@@ -12,7 +12,7 @@ within() { awk "BEGIN { exit !($1 >= $2 && $1 <= $3) }" || wrong "$4: $1, which 
 small='--epochs 2 --samples 2000 --hidden 32'  # 16 steps an epoch
 
 # Int8 sends about four times less, plus some weights, in 32 steps as in the last 16.
-keeping="$train $small --ranks 3 --compress int8 --checkpoint kept"
+keeping="$train run $small --ranks 3 --compress int8 --checkpoint kept"
 if $keeping --die 1:20 > log 2>&1; then wrong 'a rank that dies ends the training'; fi
 $keeping --resume > log 2>&1 || wrong 'it is resumed'
 shows 'per rank in the last 16 of 32 steps, ' log
@@ -24,7 +24,7 @@ shows 'KiB of rank 0 so far' picture.svg
 if grep -q '>fault<' picture.svg; then wrong 'there was no fault'; fi
 
 # Two of three ranks send half a gradient twice; three ranks would send 4 / 3 of one.
-$train $small --ranks 3 --transport tcp --on-fault continue --die 2:20 --report report.json --plot picture.svg \
+$train run $small --ranks 3 --transport tcp --on-fault continue --die 2:20 --report report.json --plot picture.svg \
   > log 2>&1 || wrong 'the others go on'
 value() { sed -n "s/^  \"$1\": \([0-9.e+]*\),*\$/\1/p" report.json; }
 within "$(value bytes_counted_from_step)" 19 20 'counted from step'
@@ -33,12 +33,12 @@ shows '>fault<' picture.svg
 shows '>3 ranks, 2 after a fault, tcp, ring, batch 128<' picture.svg
 shows '"ranks": 2' report.json
 
-if $train --data . --samples 100 > log 2>&1; then wrong 'a folder is not drawn'; fi
-shows '--samples: needs --data builtin, not the folder ., which is used whole' log
+if $train run --data . --samples 100 > log 2>&1; then wrong 'a folder is not drawn'; fi
+shows '--samples: needs --data builtin, not .; a folder is used whole' log
 
 # Sums by integers: equal weights over any topology and at a device, and overflows are counted. A weight deviates by at
 # most the rate times the error that the factor leaves: 3 / 2 / 1000000 in the first step of rate 0.1.
-summing="$train --epochs 1 --samples 2000 --hidden 32 --ranks 3 --sums fixed_point --report report.json"
+summing="$train run --epochs 1 --samples 2000 --hidden 32 --ranks 3 --sums fixed_point --report report.json"
 $summing --compare-sums > log 2>&1 || wrong 'sums by integers'
 first=$(value weights)
 shows '^  "overflows": 0,*$' report.json
@@ -50,9 +50,9 @@ within "$(value overflows)" 1 10000 'overflows'
 for pair in '--factor 10' '--sums fixed_point --exponent-block 2' '--sums fixed_point --compress fp16' \
   '--sums shared_exponents --strategy gossip' '--sums fixed_point --reproducible' '--compare-sums --optimizer lars' \
   '--sums fixed_point --bucket 16K --progress-thread'; do
-  if $train $small $pair > log 2>&1; then wrong "$pair go together"; fi
+  if $train run $small $pair > log 2>&1; then wrong "$pair go together"; fi
 done
 
 # With servers, the first rank's model has no meaningful weights.
-$train $small --ranks 3 --strategy parameter_server --report report.json > log 2>&1 || wrong 'servers'
+$train run $small --ranks 3 --strategy parameter_server --report report.json > log 2>&1 || wrong 'servers'
 if grep -q '"weights"' report.json; then wrong 'weights of a server'; fi

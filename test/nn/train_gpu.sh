@@ -10,7 +10,7 @@
 
 refused() {  # options, status, what is said
   status=0
-  $train --ranks 2 --epochs 1 --samples 2000 --hidden 32 $1 > log 2>&1 || status=$?
+  $train run --ranks 2 --epochs 1 --samples 2000 --hidden 32 $1 > log 2>&1 || status=$?
   [ "$status" = "$2" ] || wrong "$1: status $status"
   shows "$3" log
 }
@@ -36,7 +36,7 @@ if [ "$2" = options ]; then
   done
   cp log without_it
   # Launched ranks must agree on the precision.
-  joining="env TUTTI_JOB=other TUTTI_STORE=file:other TUTTI_SIZE=2 $train --gpu 1"
+  joining="env TUTTI_JOB=other TUTTI_STORE=file:other TUTTI_SIZE=2 $train run --gpu 1"
   TUTTI_RANK=1 $joining --precision bf16 > other_log 2>&1 &
   if TUTTI_RANK=0 $joining > log 2>&1; then wrong 'ranks with other options train'; fi
   wait
@@ -49,7 +49,7 @@ if [ "$2" = options ]; then
 fi
 
 small='--ranks 3 --epochs 1 --samples 2000 --hidden 32'
-if ! $train $small --gpu all > log 2>&1; then
+if ! $train run $small --gpu all > log 2>&1; then
   grep -q "$no_gpu" log || wrong 'all ranks on GPUs'
   cat log
   exit 77
@@ -57,12 +57,12 @@ fi
 shows '^gpu    rank 0 on card [0-9]*, rank 1 on card [0-9]*, rank 2 on card [0-9]* in float$' log
 accuracy() { sed -n 's/^test accuracy \([0-9.]*\) %.*/\1/p' log; }
 weights() { sed -n 's/^ *"weights": *//p' report.json; }
-$train $small --report report.json > log 2>&1 || wrong 'on hosts'
+$train run $small --report report.json > log 2>&1 || wrong 'on hosts'
 right=$(accuracy)
 on_hosts=$(weights)
 for how in '--gpu all' '--gpu 1:0' '--gpu 0,2 --precision bf16' '--gpu 2 --precision fp16' '--gpu 1 --bucket 16K' \
   '--gpu all --transport shared_memory' '--gpu 1 --transport tcp --strategy parameter_server'; do
-  $train $small $how --report report.json > log 2>&1 || wrong "$how"
+  $train run $small $how --report report.json > log 2>&1 || wrong "$how"
   shows '^gpu    rank ' log
   shows '"card": [0-9]' report.json
   awk "BEGIN { exit !($(accuracy) > $right - 3) }" || wrong "$how: $(accuracy) %, on hosts $right %"
@@ -70,12 +70,13 @@ done
 shows 'gpu    rank 1 on card [0-9]* in float; the others on their hosts in float$' log
 
 # Shows that the hosts have not computed it.
-$train $small --gpu all --precision bf16 --report report.json > log 2>&1 || wrong 'in bf16'
+$train run $small --gpu all --precision bf16 --report report.json > log 2>&1 || wrong 'in bf16'
 [ -n "$on_hosts" ] && [ "$(weights)" != "$on_hosts" ] || wrong 'weights in bf16 are those of float on hosts'
 
 # After a loss, ranks have other numbers and keep their GPUs. A checkpoint of a GPU can be resumed by any rank.
-$train $small --transport tcp --gpu 2:0 --on-fault continue --die 1:8 --report report.json > log 2>&1 || wrong 'a loss'
+$train run $small --transport tcp --gpu 2:0 --on-fault continue --die 1:8 --report report.json > log 2>&1 ||
+  wrong 'a loss'
 shows '"rank": 1' report.json
-keeping="$train --ranks 3 --epochs 2 --samples 2000 --hidden 32 --checkpoint kept --gpu"
+keeping="$train run --ranks 3 --epochs 2 --samples 2000 --hidden 32 --checkpoint kept --gpu"
 if $keeping 1 --die 2:20 > log 2>&1; then wrong 'a rank that dies ends the training'; fi
 $keeping 2 --resume > log 2>&1 || wrong 'it is resumed, by a GPU on another rank'

@@ -24,7 +24,7 @@ def commands(train, network, placement, words, report):
     meet = {"TUTTI_JOB": "bench", "TUTTI_MASTER_ADDR": network.address(0), "TUTTI_INTERFACE": "eth0",
             "OPENBLAS_NUM_THREADS": "1", "TUTTI_MASTER_PORT": str(random.randrange(12000, 29000)),
             "TUTTI_SIZE": str(placement.ranks)}
-    return [(["ip", "netns", "exec", network.space(h), train, "--transport", "tcp", *words]
+    return [(["ip", "netns", "exec", network.space(h), train, "run", "--transport", "tcp", *words]
              + (["--report", report] if r == 0 else []), {**meet, "TUTTI_RANK": str(r)})
             for r, h in enumerate(placement.hosts)]
 

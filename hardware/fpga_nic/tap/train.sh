@@ -69,7 +69,7 @@ train_through() {
     sleep 0.1
   done
   begin=$(date +%s)
-  "$build/examples/train" --transport fpga_nic --device "$address" --ranks "$ranks" --epochs 1 --data "$data" \
+  "$build/examples/train" run --transport fpga_nic --device "$address" --ranks "$ranks" --epochs 1 --data "$data" \
     --checkpoint "$work/weights_of_$name" "$@"
   echo "took $(($(date +%s) - begin)) s"
   kill "$device"

@@ -47,7 +47,7 @@ case $said in
   *) fail "--help says how it is used and how long it takes" "$said" ;;
 esac
 case $said in
-  *"--batch-per-rank "*"--transport "*) ;;
+  *"--batch-per-rank "*"--transport"*) ;;
   *) fail "--help lists the options of train" "$said" ;;
 esac
 
@@ -60,13 +60,13 @@ done
 
 said=$(run) || fail "it trains" "$said"
 case $said in
-  *"installs "*"train --plot "*"drawn in $folder/build/quickstart/training.svg"*"What next:"*) ;;
+  *"installs "*"train run --plot "*"drawn in $folder/build/quickstart/training.svg"*"What next:"*) ;;
   *) fail "what was installed, started, drawn, and what comes next is expected" "$said" ;;
 esac
 said=$(run --ranks 2 --plot "$folder/other.svg") || fail "it trains with two ranks" "$said"
 case $said in
   *"four ranks"* | *"drawn in $folder/build"*) fail "two ranks draw elsewhere" "$said" ;;
-  *"train --ranks 2 --plot $folder/other.svg"*"What next:"*) ;;
+  *"train run --ranks 2 --plot $folder/other.svg"*"What next:"*) ;;
   *) fail "the options that train gets are expected" "$said" ;;
 esac
 said=$(run --lr -0.5 --seed=7 --die 1:10) || fail "values may be negative, or behind =" "$said"

@@ -10,9 +10,9 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// An observer that shows the progress of a training: a moving bar on a terminal, elsewhere one line per epoch. Under
-/// Open MPI's mpirun, which gives each process a terminal of its own, it prints lines, too, because they may end in a
-/// file.
+/// An observer that shows the progress of a training: on a terminal a line that is rewritten, with the rate and the
+/// time left; elsewhere one line per epoch. Under Open MPI's mpirun, which gives each process a terminal of its own, it
+/// prints lines, too, because they may end in a file.
 class progress {
  public:
   /// @param epochs, images numbers of epochs and of training images
@@ -21,16 +21,20 @@ class progress {
   /// Records a step.
   template <class Replica>
   void step(step_result const& result, Replica const&) {
-    if (result.batch == 0 || images_done_ == 0) {
-      images_done_ = 0;
-      begin_ = last_end_;
+    if (result.batch == 0 || batch_ == 0) {  // the first step of an epoch, or of a training that was resumed in one
+      batch_ = result.images;
+      images_done_ = result.batch * batch_;
       loss_ = result.loss;
-      accuracy_ = result.accuracy;
+    }
+    if (!has_begun_) {
+      has_begun_ = true;
+      bool const is_resumed = result.epoch != 0 || result.batch != 0;
+      begin_ = is_resumed ? result.seconds : 0;
+      images_before_ = result.epoch * images_ + images_done_ + (is_resumed ? result.images : 0);
     }
     images_done_ += result.images;
-    loss_ += (result.loss - loss_) * 0.05F;  // moving means over about 20 steps
-    accuracy_ += (result.accuracy - accuracy_) * 0.05F;
-    if (moves_ && (result.seconds >= last_drawing_ + 0.1 || images_done_ == images_)) {
+    loss_ += (result.loss - loss_) * 0.05F;  // a moving mean over about 20 steps
+    if (moves_ && (result.seconds >= last_drawing_ + 0.1 || images_done_ >= images_)) {
       last_drawing_ = result.seconds;
       draw(result);
     }
@@ -47,11 +51,12 @@ class progress {
   bool moves_;
   std::size_t epochs_;
   std::size_t images_;
+  std::size_t batch_ = 0;        // images of a step of this epoch
   std::size_t images_done_ = 0;  // images of this epoch so far
   float loss_ = 0;
-  float accuracy_ = 0;
-  double begin_ = 0;
-  double last_end_ = 0;
+  bool has_begun_ = false;
+  double begin_ = 0;               // time from which the rate is measured
+  std::size_t images_before_ = 0;  // images of the training before `begin_`
   double last_drawing_ = 0;
 };
 

@@ -7,10 +7,13 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <sys/ioctl.h>
 #include <unistd.h>
+#include <vector>
 
 namespace tutti::inline v0_1_0::nn {
 
@@ -21,11 +24,25 @@ inline bool is_watched(std::FILE* file) noexcept {
          std::getenv("PMIX_RANK") == nullptr;
 }
 
+/// The width of the terminal now; 80 if it does not say.
+inline std::size_t columns_of(std::FILE* terminal) noexcept {
+  winsize size{};
+  return ioctl(fileno(terminal), TIOCGWINSZ, &size) == 0 && size.ws_col != 0 ? size.ws_col : 80;
+}
+
+/// Seconds as "1:05", or "2:00:09" from an hour on.
+inline std::string clock_text(double seconds) {
+  auto const whole = static_cast<std::uint64_t>((std::min)(seconds, 1e9));
+  auto const two_digits = [](std::uint64_t n) { return (n < 10 ? "0" : "") + std::to_string(n); };
+  std::string const minutes =
+      whole < 3600 ? std::to_string(whole / 60) : std::to_string(whole / 3600) + ":" + two_digits(whole / 60 % 60);
+  return minutes + ":" + two_digits(whole % 60);
+}
+
 TUTTI_DECL progress::progress(std::FILE* file, std::size_t epochs, std::size_t images)
     : file_(file), moves_(is_watched(file)), epochs_(epochs), images_(images) {}
 
 TUTTI_DECL void progress::epoch(epoch_result const& result) {
-  last_end_ = result.seconds;
   using tutti::detail::fixed_text;
   write(tutti::detail::message({moves_ ? "\r\x1b[K" : "", "epoch ", result.epoch + 1, "/", epochs_, ": loss ",
                                 fixed_text(result.training_loss, 4), ", test loss ", fixed_text(result.test_loss, 4),
@@ -35,22 +52,30 @@ TUTTI_DECL void progress::epoch(epoch_result const& result) {
 }
 
 TUTTI_DECL void progress::draw(step_result const& result) {
-  constexpr std::size_t width = 24;
-  double const share = static_cast<double>(images_done_) / static_cast<double>(images_);
-  double const whole = (static_cast<double>(result.epoch) + share) / static_cast<double>(epochs_);
-  auto const bar_length = (std::min)(width, static_cast<std::size_t>(share * width));
-  std::string const bar = std::string(bar_length, '=') + (bar_length < width ? ">" : "") +
-                          std::string(bar_length < width ? width - bar_length - 1 : 0, ' ');
   using tutti::detail::fixed_text;
-  std::string const percent = fixed_text(100 * share, 0);
-  double const per_second = static_cast<double>(images_done_) / (std::max)(result.seconds - begin_, 1e-9);
-  std::string line = tutti::detail::message({"\r\x1b[Kepoch ", result.epoch + 1, "/", epochs_, " [", bar, "] "});
-  line.append(3 - (std::min<std::size_t>)(3, percent.size()), ' ');
-  tutti::detail::append(line,
-                        {percent, " %  ", fixed_text(per_second, 0), " images/s  loss ", fixed_text(double{loss_}, 4)});
-  tutti::detail::append(line, {"  accuracy ", fixed_text(100 * double{accuracy_}, 1), " %  rate "});
-  tutti::detail::append(line, {tutti::detail::general_text(double{result.rate}, 2), "  "});
-  write(line + fixed_text(result.seconds / whole - result.seconds, 0) + " s left");
+  using tutti::detail::message;
+  std::size_t const position = result.epoch * images_ + images_done_;
+  auto const images = static_cast<double>(position - images_before_);
+  double const seconds = result.seconds - begin_;
+  std::vector<std::string> fields{
+      message({"epoch ", result.epoch + 1, "/", epochs_}),
+      message({"step ", result.batch + 1, "/", (images_ + batch_ - 1) / batch_}),
+      message({"loss ", fixed_text(double{loss_}, 4)}),
+  };
+  if (images > 0 && seconds > 0) {
+    auto const left = static_cast<double>((std::max)(epochs_ * images_, position) - position);
+    fields.push_back(fixed_text(images / seconds, 0) + " images/s");
+    fields.push_back(clock_text(left * seconds / images) + " left");
+  }
+  std::string line;
+  for (std::string const& field : fields) {
+    std::string const longer = line + (line.empty() ? "" : "  ") + field;
+    if (longer.size() >= columns_of(file_)) {
+      break;
+    }
+    line = longer;
+  }
+  write("\r\x1b[K" + line);
 }
 
 TUTTI_DECL void progress::write(std::string const& text) {

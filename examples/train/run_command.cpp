@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "job.hpp"
+#include "network.hpp"
+#include "subcommands.hpp"
+#include <tutti/environment.hpp>
+#include <tutti/nn/data/digits.hpp>
+#include <tutti/nn/data/pad.hpp>
+#include <tutti/nn/data/read_folder.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace {
+
+tutti::nn::data_pair load_as_it_is(options const& o) {
+  if (o.data != "builtin") {
+    return tutti::nn::read_folder(o.data);
+  }
+  // Image i is a function of i: the test images begin beyond the largest --samples.
+  return {tutti::nn::digits(o.samples, o.settings.seed), tutti::nn::digits(o.test_samples, o.settings.seed, 1U << 20)};
+}
+
+/// Unread images, in the number and shape that the model takes.
+tutti::nn::data_pair pretend(options const& o) {
+  bool const large = is_large(o.model);
+  std::size_t const side = large ? o.speeds.side : 28;
+  tutti::nn::dataset const empty_images{
+      {large ? std::size_t{3} : std::size_t{1}, side, side}, side == 224 ? std::size_t{1000} : std::size_t{10}, {}, {}};
+  tutti::nn::data_pair data{empty_images, empty_images};
+  data.training.labels.resize(o.samples);
+  data.test.labels.resize(1);
+  return data;
+}
+
+/// Loads the data, padded where images are too small for the model.
+tutti::nn::data_pair load(options const& o) {
+  if (o.speeds.is_simulated()) {
+    return pretend(o);
+  }
+  constexpr std::size_t least = 32;
+  auto data = load_as_it_is(o);
+  for (auto* const set : {&data.training, &data.test}) {
+    if (is_large(o.model) && std::max(set->shape.rows, set->shape.columns) < least) {
+      *set = tutti::nn::pad(*set, least);
+    }
+  }
+  return data;
+}
+
+/// Checks, before the training, that a file can be written.
+void expect_writable(std::string const& path) {
+  if (!path.empty() && !std::ofstream(path, std::ios::app)) {
+    throw std::runtime_error("cannot write " + path + ": " + std::strerror(errno) +
+                             "; name a file in a folder that exists");
+  }
+}
+
+outcomes train(job const& work) {
+  auto const& transport = work.options.transport;
+  if (transport == "loopback") {
+    return train_over_loopback(work);
+  }
+  if (transport == "by_locality") {
+    return train_over_by_locality(work);
+  }
+  if (transport == "fpga_nic") {
+    return train_over_fpga_nic(work);
+  }
+  if (transport == "udp_multicast") {
+    return train_over_udp_multicast(work);
+  }
+  if (transport == "verbs") {
+    return train_over_verbs(work);
+  }
+  return transport == "tcp" ? train_over_tcp(work) : train_over_shared_memory(work);
+}
+
+/// Prints why ranks failed, each reason once.
+/// @returns the number of failed ranks
+std::size_t report_failures(outcomes const& ranks) {
+  std::size_t failure_count = 0;
+  for (std::size_t r = 0; r != ranks.size(); ++r) {
+    if (ranks[r].has_value()) {
+      continue;
+    }
+    ++failure_count;
+    auto const& text = ranks[r].failure().text;
+    bool is_reported = false;
+    for (std::size_t previous = 0; previous != r; ++previous) {
+      is_reported = is_reported || (!ranks[previous].has_value() && ranks[previous].failure().text == text);
+    }
+    if (!is_reported) {
+      std::fprintf(stderr, "train: rank %zu: %s\n", r, text.c_str());
+    }
+  }
+  return failure_count;
+}
+
+}  // namespace
+
+int run_command(int argc, char** argv) {
+  job work{read_options(argc, argv), {}, false};
+  auto& options = work.options;
+  try {
+    auto const place = tutti::read_environment();
+    work.is_launched = place.launcher != "none";
+    if (!place.advice.empty()) {
+      std::fprintf(stderr, "train: %s\n", place.advice.c_str());
+    }
+    if (options.transport.empty()) {
+      options.transport = work.is_launched ? "tcp" : "loopback";
+    }
+    if (work.is_launched && options.transport == "loopback") {
+      throw std::runtime_error("loopback joins the threads of one process, but a launcher (" + place.launcher +
+                               ") started several: use --transport tcp or shared_memory");
+    }
+    if (place.rank == 0) {
+      expect_writable(options.plot);
+      expect_writable(options.report);
+      expect_writable(options.metrics);
+      expect_writable(options.usage);
+      expect_writable(options.trace);
+    }
+    work.data = load(options);
+    std::fflush(stdout);  // forked ranks would inherit unwritten output
+    auto const ends = train(work);
+    auto const failure_count = report_failures(ends);
+    bool const others_continue = options.faults.continues || options.strategy.name == "parameter_server";
+    return failure_count == 0 || (others_continue && failure_count < ends.size()) ? EXIT_SUCCESS : EXIT_FAILURE;
+  } catch (std::exception const& e) {
+    std::fprintf(stderr, "train: %s\n", e.what());
+    return EXIT_FAILURE;
+  }
+}
