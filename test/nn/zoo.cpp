@@ -12,6 +12,8 @@
 
 #include <array>
 #include <numeric>
+#include <utility>
+#include <variant>
 #include <vector>
 
 namespace nn = tutti::nn;
@@ -92,4 +94,39 @@ BOOST_AUTO_TEST_CASE(models_that_do_not_exist_are_refused) {
   BOOST_CHECK_THROW((void)nn::vgg<float>(17, cifar, 10), tutti::precondition_error);
   BOOST_CHECK_THROW((void)nn::resnet<float>(20, cifar, 10), tutti::precondition_error);
   BOOST_CHECK_THROW((void)nn::small_resnet<float>(21, cifar, 10), tutti::precondition_error);
+}
+
+BOOST_AUTO_TEST_CASE(dropout_has_the_given_probability_or_is_not_there) {
+  constexpr std::array<std::size_t, 2> hidden_sizes{256, 128};
+  auto const dropouts = [](layers const& model) {
+    std::vector<double> probabilities;
+    for (auto const& layer : model) {
+      auto const description = layer.geometry().description;
+      if (auto const* const dropout = std::get_if<nn::geometry::dropout>(&description)) {
+        probabilities.push_back(dropout->limit / 4294967296.0);
+      }
+    }
+    return probabilities;
+  };
+  for (double const p : {0.0, 0.25}) {
+    auto const expect = [&](layers const& model, layers const& published_model, std::size_t places) {
+      BOOST_TEST((dropouts(model) == std::vector<double>(p == 0 ? 0 : places, p)));
+      BOOST_TEST(nn::count_parameters(model) == nn::count_parameters(published_model));
+    };
+    constexpr auto relu = nn::hidden_activation::relu;
+    expect(nn::mlp<float>(784, hidden_sizes, 10, relu, p), nn::mlp<float>(784, hidden_sizes, 10, relu), 2);
+    expect(nn::lenet5<float>(cifar, 10, p), nn::lenet5<float>(cifar, 10), 2);
+    expect(nn::cnn<float>(cifar, 10, p), nn::cnn<float>(cifar, 10), 1);
+    for (auto const& [image, places] : {std::pair{cifar, 1U}, {imagenet, 2U}}) {
+      expect(nn::alexnet<float>(image, 10, p), nn::alexnet<float>(image, 10), places);
+      expect(nn::vgg<float>(16, image, 10, p), nn::vgg<float>(16, image, 10), places);
+      expect(nn::resnet<float>(50, image, 10, p), nn::resnet<float>(50, image, 10), 1);
+    }
+    expect(nn::small_resnet<float>(20, cifar, 10, p), nn::small_resnet<float>(20, cifar, 10), 1);
+  }
+  BOOST_TEST((dropouts(nn::cnn<float>(cifar, 10)) == std::vector{0.5}));
+  BOOST_TEST((dropouts(nn::vgg<float>(16, imagenet, 10)) == std::vector{0.5, 0.5}));
+  BOOST_TEST((dropouts(nn::alexnet<float>(imagenet, 10)) == std::vector{0.5, 0.5}));
+  BOOST_TEST(dropouts(nn::vgg<float>(16, cifar, 10)).empty());
+  BOOST_TEST(dropouts(nn::lenet5<float>(cifar, 10)).empty());
 }
