@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address optimised
+#include <tutti/extend/time.hpp>
 #include <tutti/nn/base/random.hpp>
 #include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/data/digits.hpp>
@@ -13,10 +14,13 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -239,6 +243,27 @@ BOOST_AUTO_TEST_CASE(every_optimizer_learns) {
     nn::train(whole_world[0], strategy, history);
     BOOST_TEST(history.steps.back().loss < 0.9F * history.steps.front().loss, nn::name(kind));
   }
+}
+
+BOOST_AUTO_TEST_CASE(all_of_a_strategy_s_work_counts_as_exchange) {
+  struct : nn::local_only {
+    void begin(std::span<float> /*gradient_buffer*/) override { spend(); }
+    void on_completion(std::size_t /*first*/) override { spend(); }
+    void spend() {
+      auto const begin = tutti::steady_now();
+      while (tutti::steady_now() - begin < std::chrono::milliseconds(1)) {
+      }
+      spent_seconds += std::chrono::duration<double>(tutti::steady_now() - begin).count();
+    }
+    double spent_seconds = 0;
+  } strategy;
+  data const d;
+  nn::settings settings;
+  settings.epochs = 1;
+  auto whole_world = world(d, 1, 32, settings);
+  nn::history history;
+  nn::train(whole_world[0], strategy, history);
+  BOOST_TEST(history.epochs[0].ranks[0].transfer >= 0.999 * strategy.spent_seconds);
 }
 
 BOOST_AUTO_TEST_CASE(divergence_is_said) {
