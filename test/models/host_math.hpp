@@ -456,7 +456,7 @@ class basic_host_math : public Order {
     stream_.enqueue([=, this] { std::ranges::copy(read(source, count), destination); });
   }
   void softmax_cross_entropy(std::size_t rows, std::size_t classes, numbers_in scores, std::uint8_t const* labels,
-                             float share, float scale, std::byte* derivatives, float* result) {
+                             tutti::nn::detail::device::loss_step const& step, std::byte* derivatives, float* result) {
     stream_.enqueue([=, this] {
       auto row = read(scores, rows * classes);
       double loss = 0;
@@ -470,14 +470,16 @@ class basic_host_math : public Order {
         for (float const score : logits) {
           total += std::exp(double{score} - double{top});
         }
-        loss += std::log(total) + double{top} - double{logits[labels[r]]};
+        double const smoothing{step.smoothing};
         for (std::size_t c = 0; c != classes; ++c) {
-          double const probability = std::exp(double{logits[c]} - double{top}) / total;
-          logits[c] = scale * static_cast<float>(probability - (c == labels[r] ? 1 : 0));
+          double const target = (c == labels[r] ? 1 - smoothing : 0) + smoothing / static_cast<double>(classes);
+          double const distance = double{top} - double{logits[c]};
+          loss += target == 0 ? 0 : target * (std::log(total) + distance);
+          logits[c] = step.scale * static_cast<float>(std::exp(-distance) / total - target);
         }
       }
-      result[0] = share * static_cast<float>(loss);
-      result[1] = share * correct;
+      result[0] = step.share * static_cast<float>(loss);
+      result[1] = step.share * correct;
       if (derivatives != nullptr) {
         write(row, derivatives);
       }

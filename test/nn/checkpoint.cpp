@@ -81,6 +81,15 @@ nn::settings make_settings(strategy_kind kind = strategy_kind::synchronous) {
   s.batch = 16;
   s.augmentation = nn::crop_and_flip{};
   s.prefetch = true;
+  if (kind == strategy_kind::synchronous) {
+    s.optimizer = nn::optimizer_kind::adam;
+    s.clip_norm = 1;
+    s.label_smoothing = 0.1F;
+  } else if (kind == strategy_kind::local_sgd || kind == strategy_kind::gossip) {
+    s.optimizer = nn::optimizer_kind::adamw;
+    s.rate = 0.01F;
+    s.weight_decay = 0.01F;
+  }
   return s;
 }
 
@@ -315,19 +324,20 @@ BOOST_AUTO_TEST_CASE(ranks_with_weights_or_debts_of_their_own_go_on_as_if_they_h
 }
 
 BOOST_AUTO_TEST_CASE(parts_of_ranks_own_have_to_be_all_there_and_theirs) {
+  auto const s = make_settings(strategy_kind::local_sgd);
   scratch const folder;
   nn::checkpoint_options keep{folder.path(), 2, 3, false, false};
-  (void)train(3, keep, 9, make_settings(), strategy_kind::local_sgd);
+  (void)train(3, keep, 9, s, strategy_kind::local_sgd);
   keep.resume = true;
-  auto const refusal = train(2, keep, never, make_settings(), strategy_kind::local_sgd);
+  auto const refusal = train(2, keep, never, s, strategy_kind::local_sgd);
   BOOST_TEST(contains(refusal.failure, "each of 3 ranks: start as many, not 2"), refusal.failure);
-  auto const other = train(3, keep, never, make_settings(), strategy_kind::int8);
+  auto const other = train(3, keep, never, s, strategy_kind::int8);
   BOOST_TEST(contains(other.failure, "is of another strategy"), other.failure);
 
   fs::remove(file_of(folder.path(), 8, ".1-of-3"));
   fs::copy_file(file_of(folder.path(), 4, ".2-of-3"), file_of(folder.path(), 6, ".2-of-3"),
                 fs::copy_options::overwrite_existing);
-  auto const rest = train(3, keep, never, make_settings(), strategy_kind::local_sgd);
+  auto const rest = train(3, keep, never, s, strategy_kind::local_sgd);
   BOOST_TEST(rest.first_step == 4U);
   BOOST_REQUIRE(rest.notes.size() == 2U);
   BOOST_TEST(contains(rest.notes[0], ".1-of-3 cannot be opened"), rest.notes[0]);
@@ -497,6 +507,19 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_of_another_training_is_refused_by_what_differs
   other = make_settings();
   other.decay = 5;
   BOOST_TEST(contains(train(1, {folder.path(), 1, 2, false, true}, never, other).failure, "decay = 1 there, 5 here"));
+
+  auto const expect_difference = [&](auto change, std::string_view text) {
+    auto settings = make_settings();
+    change(settings);
+    auto const failure = train(1, {folder.path(), 1, 2, false, true}, never, settings).failure;
+    BOOST_TEST(contains(failure, text), failure);
+  };
+  expect_difference([](nn::settings& s) { s.decays_all = true; }, "decays all = no there, yes here");
+  expect_difference([](nn::settings& s) { s.beta1 = 0.5F; }, "beta1 = 0.8");
+  expect_difference([](nn::settings& s) { s.beta2 = 0.5F; }, "beta2 = 0.9");
+  expect_difference([](nn::settings& s) { s.epsilon = 1; }, "epsilon = ");
+  expect_difference([](nn::settings& s) { s.clip_norm = 2; }, "clip norm = 1 there, 2 here");
+  expect_difference([](nn::settings& s) { s.label_smoothing = 0; }, "label smoothing = 0.1");
 
   // A reproducible training refuses this checkpoint: its weights would pass for those of any number of ranks.
   other = make_settings();

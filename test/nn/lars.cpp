@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -87,6 +88,25 @@ BOOST_AUTO_TEST_CASE(a_step_is_a_share_of_the_layers_weights_whatever_the_gradie
     BOOST_TEST(std::abs(w[0] - (3 - 0.5F * 0.01F * 5 * 0.6F)) < 1e-6F);
     BOOST_TEST(std::abs(w[1] - (4 + 0.5F * 0.01F * 5 * 0.8F)) < 1e-6F);
   }
+}
+
+BOOST_AUTO_TEST_CASE(what_does_not_decay_is_not_adapted) {
+  std::vector<float> const g{0.6F, -0.8F, 0.5F};
+  std::vector<float> parameters{3, 4, 5};
+  nn::lars<float> optimizer({{0, 3, 1}}, {0.9F, 0.5F, 0.01F});
+  std::vector<float> weights{3, 4};
+  nn::lars<float> of_weights({{0, 2}}, {0.9F, 0.5F, 0.01F});
+  float bias = 5;
+  float velocity = 0;
+  for (int step = 0; step != 5; ++step) {
+    optimizer.step(parameters, g, 0.5F);
+    of_weights.step(weights, std::span(g).first(2), 0.5F);
+    velocity = 0.9F * velocity + 0.5F * g[2];
+    bias -= velocity;
+  }
+  BOOST_TEST(parameters[0] == weights[0]);
+  BOOST_TEST(parameters[1] == weights[1]);
+  BOOST_TEST(parameters[2] == bias);
 }
 
 BOOST_AUTO_TEST_CASE(a_layer_does_not_depend_on_its_place) {

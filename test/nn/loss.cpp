@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 namespace nn = tutti::nn;
@@ -95,6 +96,46 @@ BOOST_AUTO_TEST_CASE(huge_predictions_do_not_overflow) {
   BOOST_TEST(std::isfinite(result.loss));
   for (float const slope : p.slopes) {
     BOOST_TEST(std::abs(slope) <= 1.0F);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(smoothed_labels_are_targets_of_a_cross_entropy) {
+  predictions p;
+  for (double const smoothing : {0.1, 0.75}) {
+    // A row of each label, weighted by its share of the target, is the definition.
+    double right = 0;
+    auto const loss_of = [&](std::size_t r, std::size_t c) {
+      std::uint8_t const label[] = {static_cast<std::uint8_t>(c)};
+      return double{loss::measure<float>(nn::view(&p.values(r, 0), 1, classes), label).loss};
+    };
+    for (std::size_t r = 0; r != rows; ++r) {
+      for (std::size_t c = 0; c != classes; ++c) {
+        right += loss_of(r, c) * (smoothing / classes + (c == p.labels[r] ? 1 - smoothing : 0));
+      }
+    }
+    auto const differentiate = [&](nn::matrix<double>& values, nn::matrix<double>& slopes) {
+      return loss::differentiate<double>(nn::first_rows(values, rows), p.labels, 1.0, nn::first_rows(slopes, rows),
+                                         smoothing);
+    };
+    auto const result = loss::differentiate<float>(p.rows_of_values(), p.labels, 1.0F, nn::first_rows(p.slopes, rows),
+                                                   static_cast<float>(smoothing));
+    BOOST_TEST(std::abs(double{result.loss} - right) < 1e-5 * right);
+    BOOST_TEST(result.correct == loss::measure<float>(p.rows_of_values(), p.labels).correct);
+
+    auto values = nn::matrix<double>::from_shape({rows, classes});
+    std::ranges::copy(p.values, values.begin());
+    auto slopes = values;
+    auto other_slopes = values;
+    differentiate(values, slopes);
+    for (std::size_t i = 0; i != values.size(); ++i) {
+      double const middle = std::exchange(values.data()[i], values.data()[i] + 1e-5);
+      double const loss_above = differentiate(values, other_slopes).loss;
+      values.data()[i] = middle - 1e-5;
+      double const loss_below = differentiate(values, other_slopes).loss;
+      values.data()[i] = middle;
+      BOOST_TEST(std::abs((loss_above - loss_below) / 2e-5 - slopes.data()[i]) < 1e-8);
+      BOOST_TEST(std::abs(slopes.data()[i] - double{p.slopes.data()[i]}) < 1e-6);
+    }
   }
 }
 

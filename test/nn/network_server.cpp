@@ -124,6 +124,7 @@ auto const by_server = [](auto& world, std::size_t bucket) {
   tutti::nn::settings settings;
   settings.momentum = 0;
   settings.weight_decay = decay;
+  settings.decays_all = true;
   return std::make_unique<tutti::nn::network_server<std::remove_reference_t<decltype(world)>>>(world, settings, bucket);
 };
 auto const by_ranks = [](auto& world, std::size_t bucket) {
@@ -260,6 +261,10 @@ BOOST_AUTO_TEST_CASE(what_a_device_does_not_compute_is_refused_at_the_beginning)
   BOOST_TEST(refusal([](auto& settings) { settings.momentum = 0.9F; }).find("momentum 0.9") != std::string::npos);
   BOOST_TEST(refusal([](auto& settings) { settings.optimizer = tutti::nn::optimizer_kind::lars; }).find("not lars") !=
              std::string::npos);
+  for (auto const& text : {refusal([](auto& settings) { settings.clip_norm = 1; }),
+                           refusal([](auto& settings) { settings.weight_decay = 0.1F; })}) {
+    BOOST_TEST(text.find("neither clips gradients nor tells biases from weights") != std::string::npos, text);
+  }
   BOOST_TEST(!refusal([](auto& settings) { settings.reproducible = true; }).empty());
   BOOST_TEST(!refusal([](auto&) {}, 512).empty());
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address optimised
+#include <tutti/extend/time.hpp>
+#include <tutti/nn/base/random.hpp>
 #include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/model.hpp>
@@ -12,10 +14,14 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -218,11 +224,17 @@ BOOST_AUTO_TEST_CASE(batches_grow_at_milestones) {
 
 BOOST_AUTO_TEST_CASE(every_optimizer_learns) {
   data const d;
-  for (auto const kind : {nn::optimizer_kind::sgd, nn::optimizer_kind::nesterov, nn::optimizer_kind::lars}) {
+  for (auto const kind : {nn::optimizer_kind::sgd, nn::optimizer_kind::nesterov, nn::optimizer_kind::lars,
+                          nn::optimizer_kind::adam, nn::optimizer_kind::adamw}) {
     nn::settings settings;
     settings.optimizer = kind;
+    if (kind == nn::optimizer_kind::adam || kind == nn::optimizer_kind::adamw) {
+      settings.rate = 0.005F;
+    }
     settings.weight_decay = 1e-4F;
     settings.trust = 0.05F;
+    settings.clip_norm = 10;
+    settings.label_smoothing = 0.01F;
     settings.schedule = nn::rate_schedule_kind::cosine;
     settings.warm_up = 1;
     auto whole_world = world(d, 1, 32, settings);
@@ -231,6 +243,27 @@ BOOST_AUTO_TEST_CASE(every_optimizer_learns) {
     nn::train(whole_world[0], strategy, history);
     BOOST_TEST(history.steps.back().loss < 0.9F * history.steps.front().loss, nn::name(kind));
   }
+}
+
+BOOST_AUTO_TEST_CASE(all_of_a_strategy_s_work_counts_as_exchange) {
+  struct : nn::local_only {
+    void begin(std::span<float> /*gradient_buffer*/) override { spend(); }
+    void on_completion(std::size_t /*first*/) override { spend(); }
+    void spend() {
+      auto const begin = tutti::steady_now();
+      while (tutti::steady_now() - begin < std::chrono::milliseconds(1)) {
+      }
+      spent_seconds += std::chrono::duration<double>(tutti::steady_now() - begin).count();
+    }
+    double spent_seconds = 0;
+  } strategy;
+  data const d;
+  nn::settings settings;
+  settings.epochs = 1;
+  auto whole_world = world(d, 1, 32, settings);
+  nn::history history;
+  nn::train(whole_world[0], strategy, history);
+  BOOST_TEST(history.epochs[0].ranks[0].transfer >= 0.999 * strategy.spent_seconds);
 }
 
 BOOST_AUTO_TEST_CASE(divergence_is_said) {
@@ -244,22 +277,72 @@ BOOST_AUTO_TEST_CASE(divergence_is_said) {
   BOOST_CHECK_THROW(nn::train(replica, strategy), nn::divergence_error);
 }
 
+BOOST_AUTO_TEST_CASE(a_test_shows_that_the_last_step_diverged) {
+  data const d;
+  nn::settings settings;
+  settings.epochs = 1;
+  settings.rate = std::numeric_limits<float>::max();
+  auto whole_world = world(d, 1, 150, settings);  // one step, whose loss is that of the initial weights
+  nn::local_only strategy;
+  try {
+    nn::train(whole_world[0], strategy);
+    BOOST_ERROR("no divergence");
+  } catch (nn::divergence_error const& e) {
+    BOOST_TEST(std::string(e.what()).starts_with("the loss of the test after epoch 1 is not finite"), e.what());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(gradients_are_clipped_to_the_norm_of_all_of_them) {
+  data const d;
+  auto plain_world = world(d, 1, 32);
+  nn::settings settings;
+  settings.clip_norm = 0.25F;
+  auto clipping_world = world(d, 1, 32, settings);
+  for (float const size : {0.001F, 1.0F, 100.0F}) {
+    auto const message = plain_world[0].gradient_buffer();
+    auto const gradients = message.first(plain_world[0].parameters().size());
+    nn::random_sequence random(5);
+    std::ranges::generate(message, [&] { return size * (random.fraction<float>() - 0.5F); });
+    std::ranges::copy(message, clipping_world[0].gradient_buffer().begin());
+    double squares = 0;
+    for (float const g : gradients) {
+      squares += double{g} * double{g};
+    }
+    auto const factor = static_cast<float>(std::min(1.0, 0.25 / std::sqrt(squares)));
+    std::ranges::for_each(gradients, [factor](float& g) { g *= factor; });
+    plain_world[0].update(0.5F);
+    clipping_world[0].update(0.5F);
+    for (std::size_t i = 0; i != gradients.size(); ++i) {
+      BOOST_REQUIRE(std::abs(plain_world[0].parameters()[i] - clipping_world[0].parameters()[i]) < 1e-6F);
+    }
+    BOOST_TEST(plain_world[0].metrics().loss == clipping_world[0].metrics().loss);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(settings_that_are_no_finite_numbers_are_refused) {
   data const d;
   for (double const wrong : {std::nan(""), std::numeric_limits<double>::infinity()}) {
-    std::vector<nn::settings> cases(8);
+    std::vector<nn::settings> cases(13);
     for (float* const value :
-         {&cases[0].rate, &cases[1].last_rate, &cases[2].momentum, &cases[3].weight_decay, &cases[4].trust}) {
+         {&cases[0].rate, &cases[1].last_rate, &cases[2].momentum, &cases[3].weight_decay, &cases[4].trust,
+          &cases[5].beta1, &cases[6].beta2, &cases[7].epsilon, &cases[8].clip_norm, &cases[9].label_smoothing}) {
       *value = static_cast<float>(wrong);
     }
-    cases[5].changes.factor = wrong;
-    cases[6].decay = wrong;
-    cases[7].warm_up = wrong;
+    cases[10].changes.factor = wrong;
+    cases[11].decay = wrong;
+    cases[12].warm_up = wrong;
     for (nn::settings const& settings : cases) {
       nn::model<float> model(nn::mlp<float>(784, hidden_sizes, 10, nn::hidden_activation::relu),
                              nn::replica::extra_scalars);
       BOOST_CHECK_THROW(nn::replica(std::move(model), d.training, d.test, settings, 0, 1), tutti::precondition_error);
     }
+  }
+  std::vector<nn::settings> out_of_range(3);
+  out_of_range[0].clip_norm = -1;
+  out_of_range[1].label_smoothing = -0.1F;
+  out_of_range[2].label_smoothing = 1;
+  for (nn::settings const& settings : out_of_range) {
+    BOOST_CHECK_THROW(world(d, 1, 32, settings), tutti::precondition_error);
   }
 }
 

@@ -68,7 +68,8 @@ nn::settings settings_for(job const& job_options) {
 template <class Communicator, class Topology>
 using plain_sums = nn::synchronous<Communicator, Topology>;
 
-/// A training as words: loss and accuracy of each step, those of the test of each epoch, then a hash of the weights.
+/// A training as words: loss and accuracy of each step, then the loss of each epoch and the metrics of its test, then a
+/// hash of the weights.
 class record {
  public:
   void step(nn::step_result const& result, nn::replica const& model) {
@@ -77,6 +78,7 @@ class record {
     weights_ = nn::hash_of(model.parameters());
   }
   void epoch(nn::epoch_result const& result) {
+    note(static_cast<float>(result.training_loss));
     note(static_cast<float>(result.test_loss));
     note(static_cast<float>(result.test_accuracy));
   }

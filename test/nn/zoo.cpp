@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain
+#include <tutti/nn/extend/layer.hpp>
 #include <tutti/nn/gradient_sizes.hpp>
+#include <tutti/nn/layer/weight_norm.hpp>
 #include <tutti/nn/zoo/alexnet.hpp>
 #include <tutti/nn/zoo/cnn.hpp>
 #include <tutti/nn/zoo/lenet5.hpp>
@@ -11,7 +13,10 @@
 #include <boost/test/unit_test.hpp>
 
 #include <array>
+#include <memory>
 #include <numeric>
+#include <utility>
+#include <variant>
 #include <vector>
 
 namespace nn = tutti::nn;
@@ -92,4 +97,61 @@ BOOST_AUTO_TEST_CASE(models_that_do_not_exist_are_refused) {
   BOOST_CHECK_THROW((void)nn::vgg<float>(17, cifar, 10), tutti::precondition_error);
   BOOST_CHECK_THROW((void)nn::resnet<float>(20, cifar, 10), tutti::precondition_error);
   BOOST_CHECK_THROW((void)nn::small_resnet<float>(21, cifar, 10), tutti::precondition_error);
+}
+
+BOOST_AUTO_TEST_CASE(dropout_has_the_given_probability_or_is_not_there) {
+  constexpr std::array<std::size_t, 2> hidden_sizes{256, 128};
+  auto const dropouts = [](layers const& model) {
+    std::vector<double> probabilities;
+    for (auto const& layer : model) {
+      auto const description = layer.geometry().description;
+      if (auto const* const dropout = std::get_if<nn::geometry::dropout>(&description)) {
+        probabilities.push_back(dropout->limit / 4294967296.0);
+      }
+    }
+    return probabilities;
+  };
+  for (double const p : {0.0, 0.25}) {
+    auto const expect = [&](layers const& model, layers const& published_model, std::size_t places) {
+      BOOST_TEST((dropouts(model) == std::vector<double>(p == 0 ? 0 : places, p)));
+      BOOST_TEST(nn::count_parameters(model) == nn::count_parameters(published_model));
+    };
+    constexpr auto relu = nn::hidden_activation::relu;
+    expect(nn::mlp<float>(784, hidden_sizes, 10, relu, p), nn::mlp<float>(784, hidden_sizes, 10, relu), 2);
+    expect(nn::lenet5<float>(cifar, 10, p), nn::lenet5<float>(cifar, 10), 2);
+    expect(nn::cnn<float>(cifar, 10, p), nn::cnn<float>(cifar, 10), 1);
+    for (auto const& [image, places] : {std::pair{cifar, 1U}, {imagenet, 2U}}) {
+      expect(nn::alexnet<float>(image, 10, p), nn::alexnet<float>(image, 10), places);
+      expect(nn::vgg<float>(16, image, 10, p), nn::vgg<float>(16, image, 10), places);
+      expect(nn::resnet<float>(50, image, 10, p), nn::resnet<float>(50, image, 10), 1);
+    }
+    expect(nn::small_resnet<float>(20, cifar, 10, p), nn::small_resnet<float>(20, cifar, 10), 1);
+  }
+  BOOST_TEST((dropouts(nn::cnn<float>(cifar, 10)) == std::vector{0.5}));
+  BOOST_TEST((dropouts(nn::vgg<float>(16, imagenet, 10)) == std::vector{0.5, 0.5}));
+  BOOST_TEST((dropouts(nn::alexnet<float>(imagenet, 10)) == std::vector{0.5, 0.5}));
+  BOOST_TEST(dropouts(nn::vgg<float>(16, cifar, 10)).empty());
+  BOOST_TEST(dropouts(nn::lenet5<float>(cifar, 10)).empty());
+}
+
+BOOST_AUTO_TEST_CASE(biases_and_normalisation_do_not_decay) {
+  layers model{nn::conv2d<float>({3, 8, 8}, {4, {3, 1, 1}, 1, true}), nn::batch_norm<float>({4, 8, 8}),
+               nn::weight_norm<float>(layers{nn::dense<float>(256, 10)})};
+  auto const ranges = nn::detail::gradient_ranges<float>(model);
+  BOOST_REQUIRE(ranges.size() == 3U);
+  BOOST_TEST(ranges[0].decay_exemptions == 4U);
+  BOOST_TEST(ranges[1].decay_exemptions == ranges[1].size);
+  BOOST_TEST(ranges[2].decay_exemptions == 20U);
+  // A layer that does not tell its weights decays as a whole.
+  struct unknown : nn::layer<float> {
+    [[nodiscard]] std::unique_ptr<nn::layer<float>> clone() const override { return std::make_unique<unknown>(*this); }
+    [[nodiscard]] std::size_t inputs() const override { return 1; }
+    [[nodiscard]] std::size_t outputs() const override { return 1; }
+    [[nodiscard]] std::size_t parameters() const override { return 7; }
+    void forward(nn::batch_context<float> const&, nn::matrix_view<float const> const&,
+                 nn::matrix_view<float>) override {}
+    void backward(nn::batch_context<float> const&, nn::matrix_view<float const> const&, nn::matrix_view<float> const&,
+                  nn::matrix_view<float>, nn::matrix_view<float>) override {}
+  };
+  BOOST_TEST(nn::detail::gradient_ranges<float>(layers{unknown{}})[0].decay_exemptions == 0U);
 }

@@ -52,8 +52,9 @@ template <class T>
 [[nodiscard]] std::vector<parameter_range> gradient_ranges(layer_list<T> const& layers) {
   std::vector<parameter_range> result;
   std::size_t offset = 0;
-  for (std::size_t const size : gradient_sizes<T>(layers)) {
-    result.push_back({offset, size});
+  for (nn::layer<T> const* const layer : learning_parts(layers)) {
+    std::size_t const size = layer->parameters();
+    result.push_back({offset, size, size - layer->decayed_parameters()});
     offset += size;
   }
   return result;

@@ -4,6 +4,7 @@
 #include <tutti/extend/expects.hpp>
 #include <tutti/nn/base/gradient_listener.hpp>
 #include <tutti/nn/detail/numbers/micro_batch_sum.hpp>
+#include <tutti/nn/detail/numbers/norm.hpp>
 #include <tutti/nn/extend/learner.hpp>
 #include <tutti/nn/loss/batch_metrics.hpp>
 #include <tutti/nn/loss/softmax_cross_entropy.hpp>
@@ -51,7 +52,7 @@ class host_learner final : public learner {
                 gradient_listener& listener) override;
   void clear_gradients(gradient_listener& listener) override;
   void multiply(float factor) noexcept override;
-  void update(float rate) override { optimizer_->step(model_.parameters(), model_.gradients(), rate); }
+  void update(float rate) override;
   [[nodiscard]] batch_metrics<float> test(image_batch const& images) override;
 
  private:
@@ -68,6 +69,8 @@ class host_learner final : public learner {
   model<float> model_;
   std::unique_ptr<nn::optimizer<float>> optimizer_;
   bool reproducible_;
+  float clip_norm_;
+  float label_smoothing_;
   micro_batch_sum earlier_sum_{0};
   std::vector<binned_sum> sums_;
 };
@@ -76,6 +79,8 @@ TUTTI_DECL host_learner::host_learner(model<float> model, settings const& settin
     : model_(std::move(model)),
       optimizer_(make_optimizer(settings, model_.ranges())),
       reproducible_(settings.reproducible),
+      clip_norm_(settings.clip_norm),
+      label_smoothing_(settings.label_smoothing),
       sums_(reproducible_ ? model_.gradient_buffer().size() : 0) {
   constexpr std::size_t extra_scalars = 2;
   expects(model_.extra_scalars().size() == extra_scalars, "replica: the model must be made with ", extra_scalars,
@@ -97,7 +102,8 @@ TUTTI_DECL void host_learner::gradient(image_batch const& images, batch_context<
                                        bool last, gradient_listener& listener) {
   auto const x = rows_of(images);
   auto const predictions = model_.forward(x, context);
-  auto const sum = softmax_cross_entropy::differentiate<float>(predictions, images.labels, scale, model_.derivatives());
+  auto const sum = softmax_cross_entropy::differentiate<float>(predictions, images.labels, scale, model_.derivatives(),
+                                                               label_smoothing_);
   model_.extra_scalars()[0] = sum.loss * scale;
   model_.extra_scalars()[1] = sum.correct * scale;
   if (!last) {
@@ -145,6 +151,13 @@ TUTTI_DECL void host_learner::complete(std::span<float> part, std::size_t first)
 
 TUTTI_DECL void host_learner::multiply(float factor) noexcept {
   std::ranges::for_each(model_.gradient_buffer(), [factor](float& number) { number *= factor; });
+}
+
+TUTTI_DECL void host_learner::update(float rate) {
+  if (clip_norm_ != 0) {
+    clip_to_norm(model_.gradients(), double{clip_norm_});
+  }
+  optimizer_->step(model_.parameters(), model_.gradients(), rate);
 }
 
 TUTTI_DECL batch_metrics<float> host_learner::test(image_batch const& images) {

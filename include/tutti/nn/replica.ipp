@@ -47,11 +47,19 @@ TUTTI_DECL replica::replica(std::unique_ptr<learner> learner, dataset const& tra
                                      {"momentum", double{settings.momentum}},
                                      {"weight_decay", double{settings.weight_decay}},
                                      {"trust", double{settings.trust}},
+                                     {"beta1", double{settings.beta1}},
+                                     {"beta2", double{settings.beta2}},
+                                     {"epsilon", double{settings.epsilon}},
+                                     {"clip_norm", double{settings.clip_norm}},
+                                     {"label_smoothing", double{settings.label_smoothing}},
                                      {"changes.factor", settings.changes.factor},
                                      {"decay", settings.decay},
                                      {"warm_up", settings.warm_up}}) {
     expects(std::isfinite(number), "replica: settings::", name, " must be a finite number, not ", number);
   }
+  expects(settings.clip_norm >= 0, "replica: settings::clip_norm must be 0 or more, not ", settings.clip_norm);
+  expects(settings.label_smoothing >= 0 && settings.label_smoothing < 1,
+          "replica: settings::label_smoothing must be in [0, 1), not ", settings.label_smoothing);
   expects(!settings.synchronised_statistics || (piece_ == shard_ && batches_.all_ranks_always(plan_)),
           "replica: synchronised_statistics needs an image of every batch on every rank, and no micro-batches; with ",
           size, " ranks, the smallest batch has ", plan_.smallest(), " images, and a rank computes ", piece_,

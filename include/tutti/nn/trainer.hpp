@@ -7,6 +7,7 @@
 #include <tutti/nn/replica.hpp>
 
 #include <concepts>
+#include <cstddef>
 #include <stdexcept>
 #include <tuple>
 #include <type_traits>
@@ -57,7 +58,8 @@ concept any_of_strategy = std::derived_from<std::remove_cvref_t<S>, nn::strategy
 }  // namespace detail
 
 /// The loss is no longer finite. Every rank throws at the same step: immediately where the loss is that of all ranks,
-/// else at the next meeting of all, at the end of the epoch at the latest.
+/// else at the next meeting of all, at the end of the epoch at the latest. The test of an epoch tells of weights that
+/// its last step has spoilt.
 class divergence_error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -107,6 +109,9 @@ class observers_of final : public observers {
 
   std::tuple<Observers&...> observers_;
 };
+
+/// @throws divergence_error if the loss of this step, epoch or test is not finite
+TUTTI_DECL void expect_finite(double loss, char const* unit, std::size_t number);
 
 TUTTI_DECL void train(replica& model, nn::strategy& strategy, observers& observer_list);
 

@@ -42,14 +42,6 @@ class replica_step final : public training_step {
   float rate_;
 };
 
-/// @throws divergence_error if the loss of this step or epoch is not finite
-inline void expect_finite(float loss, char const* unit, std::size_t number) {
-  if (!std::isfinite(loss)) {
-    throw divergence_error(std::string("the loss of ") + unit + " " + std::to_string(number) +
-                           " is not finite: the training diverged; try a lower learning rate");
-  }
-}
-
 /// This rank's share of the test metrics. Those of a reproducible replica are all on the first rank.
 [[nodiscard]] inline batch_metrics<float> local_test_metrics(replica& model, nn::strategy& strategy) {
   auto result = model.test();
@@ -119,12 +111,22 @@ inline void notify_observers(observers& observer_list, replica& model, training_
   auto const batch = model.metrics();
   bool const is_of_all_ranks = scope == metrics_scope::all_ranks;
   if (is_of_all_ranks) {
-    expect_finite(batch.loss, "step", model.plan().steps_before(at.epoch) + at.batch);
+    expect_finite(double{batch.loss}, "step", model.plan().steps_before(at.epoch) + at.batch);
   }
   observer_list.step({at.epoch, at.batch, model.batch_size(at.batch), batch.loss, batch.correct, timer.now(),
                       step.learning_rate(), 0, 0},
                      model, step.samples() != 0 || is_of_all_ranks);
-  timer.end_step(step.samples(), batch.loss);
+  // One rank reports the losses of all, if these take part in all steps: the sum then has equal bits for any number of
+  // ranks.
+  std::size_t const all_images = timer.rank() == 0 ? model.batch_size(at.batch) : 0;
+  timer.end_step(step.samples(), batch.loss, timer.has_equal_weights() ? all_images : step.samples());
+}
+
+TUTTI_DECL void expect_finite(double loss, char const* unit, std::size_t number) {
+  if (!std::isfinite(loss)) {
+    throw divergence_error(std::string("the loss of ") + unit + " " + std::to_string(number) +
+                           " is not finite: the training diverged; try a lower learning rate");
+  }
 }
 
 TUTTI_DECL void train(replica& model, nn::strategy& strategy, observers& observer_list) {
@@ -156,7 +158,8 @@ TUTTI_DECL void train(replica& model, nn::strategy& strategy, observers& observe
     strategy.average_weights(model.parameters());  // ranks with less work wait here for the others
     timer.end_training();
     auto const result = timer.end_epoch(epoch, local_test_metrics(model, strategy), model.test_size());
-    expect_finite(static_cast<float>(result.training_loss), "epoch", epoch + 1);
+    expect_finite(result.training_loss, "epoch", epoch + 1);
+    expect_finite(result.test_loss, "the test after epoch", epoch + 1);  // the last step's update shows only here
     model.end_epoch();
     model.statistics_images(0);  // must follow average_statistics: survivors of a lost rank may repeat the mean
     if (epoch + 1 != settings.epochs) {

@@ -34,12 +34,14 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iterator>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <random>
 #include <stdexcept>
 #include <string>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 namespace nn = tutti::nn;
@@ -121,9 +123,15 @@ nn::history train_alone(nn::settings const& s) {
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(without_staleness_it_is_synchronous_training) {
-  for (auto const kind : {nn::optimizer_kind::sgd, nn::optimizer_kind::lars}) {
+  for (auto const& [kind, decays_all] : {std::pair{nn::optimizer_kind::sgd, true},
+                                         {nn::optimizer_kind::nesterov, false},
+                                         {nn::optimizer_kind::lars, false}}) {
     auto s = make_settings();
     s.optimizer = kind;
+    s.weight_decay = 0.1F;
+    s.decays_all = decays_all;
+    s.label_smoothing = 0.1F;
+    s.rate = 0.05F;
     auto const expected = train_alone(s);
     for (rank_type const servers : {1U, 2U, 3U}) {
       for (bool const sends : {false, true}) {
@@ -143,6 +151,55 @@ BOOST_AUTO_TEST_CASE(without_staleness_it_is_synchronous_training) {
       }
     }
   }
+}
+
+BOOST_AUTO_TEST_CASE(what_servers_cannot_do_is_refused) {
+  auto const refusal = [](auto change) {
+    auto s = make_settings();
+    change(s);
+    (void)data();
+    auto const run = tutti::simulate(support::busy_cluster(), 2, [&](auto& world) -> std::string {
+      auto model = replica(0, 1, s);
+      nn::history history;
+      try {
+        ps::train(world, ps::roles(2, 1), model, {}, {}, ps::full_speed{}, history);
+      } catch (tutti::precondition_error const& e) {
+        return e.what();
+      }
+      return "";
+    });
+    return run.results[0].value();
+  };
+  auto const expect = [](std::string const& text, std::string const& part) {
+    BOOST_TEST((text.find(part) != text.npos), text);
+  };
+  expect(refusal([](nn::settings& s) { s.clip_norm = 1; }), "set clip_norm to 0");
+  for (auto const kind : {nn::optimizer_kind::adam, nn::optimizer_kind::adamw}) {
+    expect(refusal([kind](nn::settings& s) { s.optimizer = kind; }),
+           "state of the optimizer " + std::string(nn::name(kind)));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_test_shows_that_the_last_step_diverged) {
+  auto s = make_settings();
+  s.epochs = 1;
+  s.batch = 203;
+  s.rate = std::numeric_limits<float>::max();
+  (void)data();
+  auto const run = tutti::simulate(support::busy_cluster(), 3, [&](auto& world) -> std::string {
+    ps::roles const roles(3, 1);
+    auto model = replica(world.rank() == 0 ? 0 : world.rank() - 1, 2, s);
+    nn::history history;
+    try {
+      ps::train(world, roles, model, {}, {}, ps::full_speed{}, history);
+    } catch (nn::divergence_error const& e) {
+      return e.what();
+    }
+    return "";
+  });
+  BOOST_REQUIRE(run.results[0].has_value());
+  BOOST_TEST(run.results[0].value().starts_with("the loss of the test after epoch 1 is not finite"),
+             run.results[0].value());
 }
 
 BOOST_AUTO_TEST_CASE(without_staleness_the_bits_do_not_depend_on_which_rank_is_slow) {
@@ -536,7 +593,7 @@ BOOST_AUTO_TEST_CASE(weights_are_those_of_a_sequential_simulation_and_a_working_
   s.weight_decay = 0.01F;
   nn::batch_plan const plan(s, 4);  // one step an epoch
   ps::regulariser const extra{0.05F};
-  std::vector<nn::parameter_range> const ranges{{0, 6}, {6, key_count - 6}};
+  std::vector<nn::parameter_range> const ranges{{0, 6, 2}, {6, key_count - 6, 12}};  // both servers have some of the 12
 
   // The expected weights, by one optimizer.
   std::vector<float> expected(key_count, 1.0F);

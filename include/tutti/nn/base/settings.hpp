@@ -11,11 +11,11 @@
 namespace tutti::inline v0_1_0::nn {
 
 /// The optimizer, chosen at run time.
-enum class optimizer_kind { sgd, nesterov, lars };
+enum class optimizer_kind { sgd, nesterov, lars, adam, adamw };
 
 /// The word for the optimizer in options and reports.
 [[nodiscard]] constexpr std::string_view name(optimizer_kind kind) noexcept {
-  constexpr std::string_view names[] = {"sgd", "nesterov", "lars"};
+  constexpr std::string_view names[] = {"sgd", "nesterov", "lars", "adam", "adamw"};
   return names[static_cast<std::size_t>(kind)];
 }
 
@@ -63,7 +63,7 @@ struct settings {
   std::size_t batch = 128;   ///< samples of one step, over all ranks
   float rate = 0.1F;         ///< learning rate of the first step
   float last_rate = 0.001F;  ///< learning rate of the last step, with a linear or a cosine schedule
-  float momentum = 0.9F;     ///< share of the velocity that is kept
+  float momentum = 0.9F;     ///< sgd, nesterov, LARS: share of the velocity that is kept
   /// True: momentum runs on each rank before gradients are summed, which needs a strategy for it.
   bool momentum_corrected = false;
   bool synchronised_statistics = false;  ///< batch normalisation over the batch of all ranks
@@ -71,7 +71,14 @@ struct settings {
 
   optimizer_kind optimizer = optimizer_kind::sgd;  ///< rule by which weights follow gradients
   float weight_decay = 0;                          ///< decay of weights
-  float trust = 0.001F;                            ///< LARS: size of a step as a share of a layer's weights, at rate 1
+  /// True: weight decay and LARS treat all parameters alike. False: both leave biases and normalisation alone.
+  bool decays_all = false;
+  float trust = 0.001F;       ///< LARS: size of a step as a share of a layer's weights, at rate 1
+  float beta1 = 0.9F;         ///< Adam: share of the mean of gradients that is kept
+  float beta2 = 0.999F;       ///< Adam: share of the mean of squared gradients that is kept
+  float epsilon = 1e-8F;      ///< Adam: least divisor of a step
+  float clip_norm = 0;        ///< largest norm of the gradient of all parameters, which is scaled down to it; 0: any
+  float label_smoothing = 0;  ///< share of each training label that is spread over all classes
 
   rate_schedule_kind schedule = rate_schedule_kind::linear;  ///< learning-rate schedule
   milestones changes;           ///< changes of the rate with the schedule step, of the batch with growing_batch

@@ -5,7 +5,6 @@
 #include <tutti/extend/types.hpp>
 #include <tutti/nn/detail/numbers/norm.hpp>
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <span>
@@ -28,12 +27,7 @@ class local_clipping {
     if (std::isinf(limit_)) {
       return;
     }
-    double const rank_limit = double{limit_} / std::sqrt(static_cast<double>(ranks));
-    double const length = detail::norm<float>(gradients);
-    if (length > rank_limit) {
-      auto const factor = static_cast<float>(rank_limit / length);
-      std::ranges::for_each(gradients, [factor](float& element) { element *= factor; });
-    }
+    detail::clip_to_norm(gradients, double{limit_} / std::sqrt(static_cast<double>(ranks)));
   }
 
  private:

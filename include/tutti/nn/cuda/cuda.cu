@@ -291,12 +291,11 @@ void differentiate_weight_norm(cudaStream_t stream, geometry::weight_norm const&
 }
 
 void softmax_cross_entropy(launch_context const& context, std::size_t rows, std::size_t classes,
-                           std::byte const* scores, std::uint8_t const* labels, float share, float scale,
+                           std::byte const* scores, std::uint8_t const* labels, device::loss_step const& step,
                            std::byte* derivatives, float* result, float* partial) {
   with_numbers(context.numbers, [&]<class T>(T) {
     add_losses<T>(context.stream,
-                  {rows, classes, numbers_at<T>(scores), labels, scale, numbers_at<T>(derivatives), partial}, share,
-                  result);
+                  {rows, classes, numbers_at<T>(scores), labels, step, numbers_at<T>(derivatives), partial}, result);
   });
 }
 

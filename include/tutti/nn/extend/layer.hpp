@@ -55,6 +55,12 @@ class layer {
   [[nodiscard]] virtual std::size_t statistics() const { return 0; }
   /// The place of the weights among the parameters, if `weight_norm` is to apply to them.
   [[nodiscard]] virtual weight_blocks weights() const { return {}; }
+  /// The number of its first parameters that weight decay pulls towards zero, unless `settings::decays_all`: the
+  /// weights, or all parameters of a layer that does not tell its weights.
+  [[nodiscard]] virtual std::size_t decayed_parameters() const {
+    weight_blocks const layout = weights();
+    return layout.units == 0 ? parameters() : layout.blocks * layout.length * layout.units;
+  }
   /// The number of times that forward uses each parameter for a row; in a convolution, once for each pixel of its
   /// output.
   [[nodiscard]] virtual std::size_t pixels() const { return 1; }

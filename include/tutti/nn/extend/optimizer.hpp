@@ -15,12 +15,11 @@ namespace tutti::inline v0_1_0::nn {
 ///
 /// To add an optimizer:
 ///   1. derive a class, such as `sgd` (optimizer/sgd.hpp). It keeps its state in one vector, made by the constructor
-///      and returned by `state`: one number for each parameter, in the order of the parameters, or none at all.
-///      Parameter servers divide it as they divide the weights, and make an optimizer for each part. All else that
-///      `step` uses follows from the settings;
+///      and returned by `state`: none, one or several numbers for each parameter, and perhaps a few for all. All else
+///      that `step` uses follows from the settings. Parameter servers divide the state as they divide the weights, and
+///      make an optimizer for each part, so they refuse optimizers with more than one number for each parameter;
 ///   2. add its name to `optimizer_kind` (base/settings.hpp), and a case to `make_optimizer`;
-///   3. for replicas on devices, treat it as `lars` in cuda/detail/device/learner_state.hpp, which runs on the host, or
-///      add a kernel. Otherwise they run `sgd`.
+///   3. replicas on devices run it on the host, unless a kernel is added (cuda/detail/device/learner_state.hpp).
 /// Nothing else is needed for checkpoints: they save the numbers of `state`, and write them back to a new optimizer.
 template <class T>
 class optimizer {
@@ -32,8 +31,8 @@ class optimizer {
 
   /// Makes one step with this learning rate: updates the weights and the state.
   virtual void step(std::span<T> weights, std::span<T const> gradients, T rate) = 0;
-  /// The values remembered between steps, one for each parameter: zeros at first, and part of a saved training, which
-  /// writes to them before the first step.
+  /// The values remembered between steps: zeros at first, always as many, and part of a saved training, which writes to
+  /// them before the first step.
   [[nodiscard]] virtual std::span<T> state() noexcept = 0;
 
  protected:

@@ -45,6 +45,7 @@ class batch_norm final : public layer<T> {
   /// The shape of an output image.
   [[nodiscard]] image_shape output_shape() const noexcept { return image_; }
   [[nodiscard]] std::size_t parameters() const noexcept override { return 2 * image_.channels; }
+  [[nodiscard]] std::size_t decayed_parameters() const noexcept override { return 0; }
   [[nodiscard]] std::size_t statistics() const noexcept override { return 2 * image_.channels; }
   [[nodiscard]] std::size_t pixels() const noexcept override { return image_.rows * image_.columns; }
   [[nodiscard]] geometry::variant geometry() const override {

@@ -36,6 +36,8 @@ class weight_norm final : public layer<T> {
     auto const layout = inner_.front().weights();
     return inner_.front().parameters() + layout.blocks * layout.units;
   }
+  /// The number of directions: their decay raises the rate at which they turn, and lengths are free.
+  [[nodiscard]] std::size_t decayed_parameters() const override { return inner_.front().decayed_parameters(); }
   [[nodiscard]] std::size_t statistics() const override { return inner_.front().statistics(); }
   [[nodiscard]] geometry::variant geometry() const override {
     auto const layout = inner_.front().weights();

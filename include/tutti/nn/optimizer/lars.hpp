@@ -4,6 +4,7 @@
 #include <tutti/extend/expects.hpp>
 #include <tutti/nn/base/parameter_range.hpp>
 #include <tutti/nn/detail/numbers/norm.hpp>
+#include <tutti/nn/detail/optimizer/decay_runs.hpp>
 #include <tutti/nn/extend/optimizer.hpp>
 
 #include <cstddef>
@@ -19,7 +20,8 @@ namespace tutti::inline v0_1_0::nn {
 ///
 ///     local = trust |w| / (|g| + decay |w|),   v = momentum v + rate local g',   w = w - v,
 ///
-/// and local = 1 if |w| or |g| is zero, as in the first step of biases, which start at zero.
+/// and local = 1 if |w| or |g| is zero, as in the first step of biases, which start at zero. Parameters of a layer that
+/// do not decay are left out: for them local = 1 and decay = 0.
 ///
 /// Equal weights and gradients give equal bits on every rank: the order in which norms are summed depends only on the
 /// layer's size.
@@ -38,17 +40,11 @@ class lars : public optimizer<T> {
   /// @param layers ranges of the layers' parameters, in order and without gaps
   /// @pre 0 <= momentum < 1, 0 <= decay, 0 < trust
   lars(std::vector<parameter_range> layers, coefficients values) : layers_(std::move(layers)), coefficients_(values) {
-    std::size_t count = 0;
-    for (auto const& layer : layers_) {
-      expects(layer.offset == count, "lars: layers must lie one after the other, without gaps: one begins at ",
-              layer.offset, ", and the one before ends at ", count);
-      count += layer.size;
-    }
     expects(values.momentum >= T{0} && values.momentum < T{1}, "lars: momentum must be in [0, 1), not ",
             values.momentum);
     expects(values.decay >= T{0}, "lars: weight decay must be 0 or more, not ", values.decay);
     expects(values.trust > T{0}, "lars: the trust coefficient must be above 0, not ", values.trust);
-    velocity_.resize(count);
+    velocity_.resize(detail::count_parameters(detail::decay_runs(layers_, values.decay)));
   }
 
   /// Makes one step. Cost: one pass over two vectors for the norms and one over three, no allocation.
@@ -56,11 +52,15 @@ class lars : public optimizer<T> {
     expects(weights.size() == velocity_.size() && gradients.size() == velocity_.size(),
             "lars: the optimizer was made for ", velocity_.size(), " parameters, and a step has ", weights.size(),
             " weights and ", gradients.size(), " gradients; give as many of each");
-    for (auto const [offset, size] : layers_) {
+    for (auto const& [offset, size, decay_exemptions] : layers_) {
+      std::size_t const adapted_count = size - decay_exemptions;
       auto const w = weights.subspan(offset, size);
       auto const g = gradients.subspan(offset, size);
-      move(w.data(), g.data(), velocity_.data() + offset, size,
-           rate * local_rate(detail::norm<T>(w), detail::norm<T>(g)));
+      T* const v = velocity_.data() + offset;
+      move(w.data(), g.data(), v, adapted_count,
+           rate * local_rate(detail::norm<T>(w.first(adapted_count)), detail::norm<T>(g.first(adapted_count))),
+           coefficients_.decay);
+      move(w.data() + adapted_count, g.data() + adapted_count, v + adapted_count, decay_exemptions, rate, T{0});
     }
   }
 
@@ -74,9 +74,8 @@ class lars : public optimizer<T> {
                                         : T{1};
   }
 
-  void move(T* w, T const* g, T* v, std::size_t count, T rate) const noexcept {
+  void move(T* w, T const* g, T* v, std::size_t count, T rate, T decay) const noexcept {
     T const momentum = coefficients_.momentum;
-    T const decay = coefficients_.decay;
     for (std::size_t i = 0; i != count; ++i) {
       v[i] = momentum * v[i] + rate * (g[i] + decay * w[i]);
       w[i] -= v[i];

@@ -11,8 +11,9 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// Makes the optimizer of the settings.
+/// Makes the optimizer of the settings. With `settings::decays_all` all parameters of the layers decay.
 /// @param layers the ranges of each layer's parameters
+/// @throws precondition_error if the settings do not fit each other
 [[nodiscard]] TUTTI_DECL std::unique_ptr<optimizer<float>> make_optimizer(settings const& settings,
                                                                           std::vector<parameter_range> layers);
 

@@ -125,7 +125,8 @@ class server_observers final : public server_observer {
 /// @param observers are called for steps and tests, on rank 0. Observers with `on_advance(clock)` are called on every
 /// rank: on a worker after each step, with the number of its steps, on a server with the number of its updates
 /// @returns the figures of all ranks on rank 0; empty elsewhere
-/// @throws error; precondition_error if there are no workers, or more servers than parameters; diverged on rank 0
+/// @throws error; precondition_error if there are no workers, or more servers than parameters; divergence_error on rank
+/// 0
 template <group Communicator, class Pace, observer... Observers>
 summary train(Communicator& world, roles const& roles, replica& model, consistency consistency, regulariser extra,
               Pace pace, Observers&... observers) {
@@ -139,6 +140,11 @@ summary train(Communicator& world, roles const& roles, replica& model, consisten
           model.plan().size(0), " images for ", roles.workers(), " workers: use larger batches or fewer workers");
   expects(!settings.momentum_corrected,
           "parameter server: servers apply the momentum after gradients are summed; set momentum_corrected to false");
+  expects(settings.clip_norm == 0,
+          "parameter server: no rank has the whole gradient, whose norm is to be clipped; set clip_norm to 0");
+  expects(model.optimizer_state().size() <= model.parameters().size(),
+          "parameter server: servers cannot divide the state of the optimizer ", name(settings.optimizer),
+          "; use sgd, nesterov or lars");
   detail::layout const layout(
       model.ranges(), roles.servers(),
       settings.optimizer == optimizer_kind::lars ? detail::layer_division::whole : detail::layer_division::divisible);

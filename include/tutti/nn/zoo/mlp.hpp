@@ -3,6 +3,7 @@
 
 #include <tutti/nn/extend/layer_list.hpp>
 #include <tutti/nn/layer/dense.hpp>
+#include <tutti/nn/layer/dropout.hpp>
 
 #include <cstddef>
 #include <span>
@@ -21,9 +22,10 @@ enum class hidden_activation { relu, tanh, sigmoid };
 
 /// A multilayer perceptron: dense hidden layers of the given sizes, and a last dense layer with one output per class,
 /// for softmax_cross_entropy. Without hidden layers it is a linear classifier.
+/// @param dropout_probability the probability with which a hidden layer's output is dropped
 template <class T>
 [[nodiscard]] layer_list<T> mlp(std::size_t inputs, std::span<std::size_t const> hidden_sizes, std::size_t classes,
-                                hidden_activation activation) {
+                                hidden_activation activation, double dropout_probability = 0) {
   layer_list<T> layers;
   for (std::size_t const size : hidden_sizes) {
     switch (activation) {
@@ -36,6 +38,9 @@ template <class T>
       case hidden_activation::sigmoid:
         layers.push_back(dense<T, sigmoid>(inputs, size));
         break;
+    }
+    if (dropout_probability != 0) {
+      layers.push_back(dropout<T>(size, dropout_probability));
     }
     inputs = size;
   }

@@ -46,9 +46,11 @@ void add_bottleneck(stack<T>& layers, std::size_t channels, std::size_t stride) 
 /// with 50 layers, 44,549,160 with 101 and 60,192,808 with 152, for 224 x 224 and 1000 classes. With 200 layers the
 /// depth is that of the same authors' "Identity mappings in deep residual networks", ECCV 2016, with the blocks of
 /// the others: 64,673,832. For small images the first layer is a 3 x 3 convolution, which keeps their size.
+/// @param dropout_probability the probability with which an input of the dense layer is dropped
 /// @pre depth is 50, 101, 152 or 200
 template <class T>
-[[nodiscard]] layer_list<T> resnet(std::size_t depth, image_shape const& image, std::size_t classes) {
+[[nodiscard]] layer_list<T> resnet(std::size_t depth, image_shape const& image, std::size_t classes,
+                                   double dropout_probability = 0) {
   expects(depth == 50 || depth == 101 || depth == 152 || depth == 200,
           "resnet: the depth must be 50, 101, 152 or 200, not ", depth);
   std::array<std::size_t, 4> const blocks{3,
@@ -72,14 +74,16 @@ template <class T>
       detail::add_bottleneck(layers, std::size_t{64} << stage, i == 0 && stage != 0 ? 2 : 1);
     }
   }
-  return layers.add_mean().template add_dense<identity>(classes).take();
+  return layers.add_mean().add_dropout(dropout_probability).template add_dense<identity>(classes).take();
 }
 
 /// The networks of He et al. (CVPR 2016) for CIFAR-10, with 6 n + 2 layers in three stages of 16, 32 and 64 channels,
 /// and projections where the size changes: 272,474 parameters with 20 layers.
+/// @param dropout_probability the probability with which an input of the dense layer is dropped
 /// @pre depth = 6 n + 2, n > 0
 template <class T>
-[[nodiscard]] layer_list<T> small_resnet(std::size_t depth, image_shape const& image, std::size_t classes) {
+[[nodiscard]] layer_list<T> small_resnet(std::size_t depth, image_shape const& image, std::size_t classes,
+                                         double dropout_probability = 0) {
   expects(depth > 2 && depth % 6 == 2, "small_resnet: the depth must be 6 n + 2, such as 20, not ", depth);
   stack<T> layers(image);
   layers.add_input();
@@ -89,7 +93,7 @@ template <class T>
       detail::add_basic_block(layers, std::size_t{16} << stage, i == 0 && stage != 0 ? 2 : 1);
     }
   }
-  return layers.add_mean().template add_dense<identity>(classes).take();
+  return layers.add_mean().add_dropout(dropout_probability).template add_dense<identity>(classes).take();
 }
 
 }  // namespace tutti::nn

@@ -47,9 +47,11 @@ class stack {
     return *this;
   }
 
-  /// Adds dropout.
+  /// Adds dropout, unless the probability is 0.
   stack& add_dropout(double probability) {
-    layers_.push_back(dropout<T>(shape_.size(), probability));
+    if (probability != 0) {
+      layers_.push_back(dropout<T>(shape_.size(), probability));
+    }
     return *this;
   }
 

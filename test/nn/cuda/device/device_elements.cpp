@@ -163,7 +163,7 @@ void check_pool(nn::layer_list<float> layer, nn::geometry::pooling const& l, boo
 template <class Optimizer>
 void check_step(sgd_step const& step, bool velocity = true) {
   constexpr std::size_t count = 1000;
-  Optimizer host(count, step.momentum, step.decay);
+  Optimizer host({{0, count}}, step.momentum, step.decay);
   floats expected = laws::drawn_floats(count, 4);
   floats w = expected;
   floats v(count);
@@ -251,24 +251,26 @@ BOOST_AUTO_TEST_CASE(the_loss_of_rows) {
   std::vector<std::uint8_t> const labels{9, 3, 7, 0, 4};
   auto expected = nn::matrix<float>::from_shape({rows, classes});
   auto const view = nn::view<float>(scores.data(), rows, classes);
-  auto const score = nn::softmax_cross_entropy::differentiate<float>(view, labels, 0.25F,
-                                                                     nn::view<float>(expected.data(), rows, classes));
-  floats slopes(scores.size(), not_a_number);
-  device::row_metrics sum{};
-  for (std::size_t r = 0; r != rows; ++r) {
-    auto const row_metrics = device::softmax_of_row(device::one_lane{}, classes, scores.data() + r * classes, labels[r],
-                                                    0.25F, slopes.data() + r * classes);
-    sum.loss += row_metrics.loss;
-    sum.correct += row_metrics.correct;
+  for (float const smoothing : {0.0F, 0.1F}) {
+    auto const score = nn::softmax_cross_entropy::differentiate<float>(
+        view, labels, 0.25F, nn::view<float>(expected.data(), rows, classes), smoothing);
+    floats slopes(scores.size(), not_a_number);
+    device::row_metrics sum{};
+    for (std::size_t r = 0; r != rows; ++r) {
+      auto const row_metrics = device::softmax_of_row(device::one_lane{}, classes, scores.data() + r * classes,
+                                                      labels[r], {1, 0.25F, smoothing}, slopes.data() + r * classes);
+      sum.loss += row_metrics.loss;
+      sum.correct += row_metrics.correct;
+    }
+    BOOST_TEST(sum.correct == score.correct);
+    BOOST_TEST(std::abs(sum.loss - score.loss) < 1e-6 * score.loss);
+    BOOST_TEST(relative_error(slopes, {expected.begin(), expected.end()}) < 1e-6);
   }
-  BOOST_TEST(sum.correct == score.correct);
-  BOOST_TEST(std::abs(sum.loss - score.loss) < 1e-6 * score.loss);
-  BOOST_TEST(relative_error(slopes, {expected.begin(), expected.end()}) < 1e-6);
 
   floats row(classes, 1);
   row[4] = not_a_number;
   auto const nan_score =
-      device::softmax_of_row(device::one_lane{}, classes, row.data(), 0, 1.0F, static_cast<float*>(nullptr));
+      device::softmax_of_row(device::one_lane{}, classes, row.data(), 0, {1, 1, 0}, static_cast<float*>(nullptr));
   BOOST_TEST(std::isnan(nan_score.loss));
 }
 

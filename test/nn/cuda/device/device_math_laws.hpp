@@ -349,15 +349,19 @@ void check_step_math(Math& math) {
   math.unscale(count, INFINITY, addends.as_floats(), scaled.as_floats(), overflow);
   BOOST_TEST(word.template get<std::uint32_t>(1)[0] == 1U);
 
-  tutti::nn::sgd<float, tutti::nn::nesterov> host(count, 0.9F, 0.01F);
+  // The last parameters do not decay. They begin anywhere.
+  constexpr std::size_t decay_count = 77;
+  tutti::nn::sgd<float, tutti::nn::nesterov> host({{0, count, count - decay_count}}, 0.9F, 0.01F);
   on_device<Math> const weights(math, a, 4), velocity(math, floats(count), 4);
   floats expected = a;
   for (std::uint64_t i = 0; i != 3; ++i) {
     floats const g = drawn_floats(count, 20 + i);
     on_device<Math> const gradients(math, g, 4);
     host.step(expected, g, 0.1F);
-    math.follow(count, {0.1F, 0.9F, 0.01F, true, false}, weights.as_floats(), gradients.as_floats(),
+    math.follow(decay_count, {0.1F, 0.9F, 0.01F, true, false}, weights.as_floats(), gradients.as_floats(),
                 velocity.as_floats());
+    math.follow(count - decay_count, {0.1F, 0.9F, 0, true, false}, weights.as_floats() + decay_count,
+                gradients.as_floats() + decay_count, velocity.as_floats() + decay_count);
     BOOST_TEST(same_bits(weights.template get<float>(count), expected));
   }
 }
@@ -373,20 +377,23 @@ void check_loss(Math& math) {
     std::ranges::generate(labels, [&, n = classes] {
       return static_cast<std::uint8_t>(random.draw_below(static_cast<std::uint32_t>(n)));
     });
+    float const smoothing = classes == 100 ? 0.1F : 0.0F;
     floats slopes(scores.size());
-    auto const score = nn::softmax_cross_entropy::differentiate<float>(
-        nn::view<float>(scores.data(), rows, classes), labels, 0.25F, nn::view<float>(slopes.data(), rows, classes));
+    auto const score =
+        nn::softmax_cross_entropy::differentiate<float>(nn::view<float>(scores.data(), rows, classes), labels, 0.25F,
+                                                        nn::view<float>(slopes.data(), rows, classes), smoothing);
     device_numbers<Math> const device_scores(math, scores), derivatives(math, scores.size());
     on_device<Math> const names(math, rows), result(math, 8);
     names.write(labels);
     auto const* const label = reinterpret_cast<std::uint8_t const*>(names.data());
-    math.softmax_cross_entropy(rows, classes, device_scores.data(), label, 0.5F, 0.25F, derivatives.data(),
+    math.softmax_cross_entropy(rows, classes, device_scores.data(), label, {0.5F, 0.25F, smoothing}, derivatives.data(),
                                result.as_floats());
     auto const metrics = result.template get<float>(2);
     BOOST_TEST(relative_error({metrics[0]}, {0.5F * score.loss}) <= 1e-4);
     BOOST_TEST(metrics[1] == 0.5F * score.correct);
     BOOST_TEST(relative_error(derivatives.get(), slopes) <= max_error);
-    math.softmax_cross_entropy(rows, classes, device_scores.data(), label, 0.5F, 0, nullptr, result.as_floats());
+    math.softmax_cross_entropy(rows, classes, device_scores.data(), label, {0.5F, 0, smoothing}, nullptr,
+                               result.as_floats());
     BOOST_TEST(same_bits(result.template get<float>(2), metrics));
   }
 }

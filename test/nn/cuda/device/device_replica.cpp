@@ -125,6 +125,9 @@ BOOST_AUTO_TEST_CASE(whole_models_take_the_host_s_steps) {
   check_steps("LeNet-5", plain(), nn::lenet5<float>(digit, 10), digit);
   check_steps("ResNet-8", plain(), nn::small_resnet<float>(8, small, 10), small);
   check_steps("cnn, with dropout", plain(), nn::cnn<float>(small, 10), small);
+  nn::settings smooth_settings = plain();
+  smooth_settings.label_smoothing = 0.1F;
+  check_steps("LeNet-5, smoothed", smooth_settings, nn::lenet5<float>(digit, 10, 0.25), digit);
   nn::settings small_batch = plain();
   small_batch.batch = 4;
   check_steps("VGG-16", small_batch, nn::vgg<float>(16, {3, 32, 32}, 10), {3, 32, 32}, nn::precision::float32, 1e-4, 1);
@@ -159,18 +162,27 @@ BOOST_AUTO_TEST_CASE(an_update_has_the_host_s_bits) {
       BOOST_TEST(std::ranges::equal(host.optimizer_state(), device.optimizer_state()), name);
     }
   };
-  for (auto const kind : {nn::optimizer_kind::sgd, nn::optimizer_kind::nesterov, nn::optimizer_kind::lars}) {
-    for (float const decay : {0.0F, 0.01F}) {
+  for (auto const kind : {nn::optimizer_kind::sgd, nn::optimizer_kind::nesterov, nn::optimizer_kind::lars,
+                          nn::optimizer_kind::adam, nn::optimizer_kind::adamw}) {
+    for (auto const& [decay, decays_all] : {std::pair{0.0F, false}, {0.01F, false}, {0.01F, true}}) {
+      std::string const name = std::string(nn::name(kind)) + ", decay " + std::to_string(decay);
       nn::settings s = plain();
       s.optimizer = kind;
       s.weight_decay = decay;
-      check(std::string(nn::name(kind)) + ", decay " + std::to_string(decay), s);
-      if (kind != nn::optimizer_kind::lars) {
+      s.decays_all = decays_all;
+      check(name, s);
+      if (kind == nn::optimizer_kind::sgd || kind == nn::optimizer_kind::nesterov) {
         s.momentum_corrected = true;
-        check(std::string(nn::name(kind)) + " corrected, decay " + std::to_string(decay), s);
+        check(name + ", corrected", s);
+        s.momentum_corrected = false;
       }
+      s.clip_norm = 1;
+      check(name + ", clipped", s);
     }
   }
+  nn::settings s = plain();
+  s.optimizer = static_cast<nn::optimizer_kind>(99);
+  BOOST_CHECK_THROW(on_device(small_mlp(), digit, s), tutti::precondition_error);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_written_on_the_host_is_what_the_device_goes_on_with) {

@@ -74,11 +74,12 @@ nn::settings make_settings() {
   return settings;
 }
 
-replica make_replica(tutti::rank_type rank, tutti::rank_type size, nn::precision p) {
+replica make_replica(tutti::rank_type rank, tutti::rank_type size, nn::precision p,
+                     nn::settings const& settings = make_settings()) {
   nn::set_threads(1);
   nn::layer_list<float> layers{nn::dense<float>(784, 12), nn::batch_norm<float, nn::relu>({12, 1, 1}),
                                nn::dense<float>(12, 10)};
-  return {nn::device_model{std::move(layers), p}, images().training, images().test, make_settings(), rank, size};
+  return {nn::device_model{std::move(layers), p}, images().training, images().test, settings, rank, size};
 }
 
 tutti::world_options<transport> two_groups() {
@@ -93,12 +94,13 @@ using final_state = std::pair<std::vector<float>, std::vector<float>>;
 
 /// @param choose passes a strategy of a world to the trainer
 template <class Choose>
-std::vector<final_state> train(tutti::rank_type size, Choose const& choose, nn::precision p = nn::precision::float32) {
+std::vector<final_state> train(tutti::rank_type size, Choose const& choose, nn::precision p = nn::precision::float32,
+                               nn::settings const& settings = make_settings()) {
   std::vector<final_state> states;
   for (auto& rank_result : tutti::spawn<transport>(
            size,
            [&](auto& world) {
-             auto rank_replica = make_replica(world.rank(), world.size(), p);
+             auto rank_replica = make_replica(world.rank(), world.size(), p, settings);
              nn::history history;
              choose(world, [&](auto&& strategy) { nn::train(rank_replica, strategy, history); });
              auto const weights = std::as_const(rank_replica).parameters();
@@ -127,11 +129,22 @@ auto on_devices(Topology topology, std::size_t bucket = 0) {
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(sums_on_devices_have_the_bits_of_those_on_hosts) {
-  for (tutti::rank_type const size : {2U, 3U}) {
-    auto const right = train(size, [](auto& world, auto const& use) { use(nn::synchronous(world, tutti::ring{})); });
-    auto const states = train(size, on_devices(tutti::ring{}));
-    for (tutti::rank_type r = 0; r != size; ++r) {
-      BOOST_TEST((states[r] == right[r]), "rank " << r << " of " << size);
+  auto const on_hosts = [](auto& world, auto const& use) { use(nn::synchronous(world, tutti::ring{})); };
+  for (bool const updates_on_host : {false, true}) {
+    nn::settings settings = make_settings();
+    settings.weight_decay = 0.01F;
+    settings.label_smoothing = 0.1F;
+    if (updates_on_host) {
+      settings.optimizer = nn::optimizer_kind::adamw;
+      settings.clip_norm = 1;
+    }
+    for (tutti::rank_type const size : {2U, 3U}) {
+      auto const right = train(size, on_hosts, nn::precision::float32, settings);
+      auto const states = train(size, on_devices(tutti::ring{}), nn::precision::float32, settings);
+      for (tutti::rank_type r = 0; r != size; ++r) {
+        BOOST_TEST((states[r] == right[r]), "rank " << r << " of " << size);
+        BOOST_TEST((states[r].first == states[0].first), "rank " << r << " of " << size);
+      }
     }
   }
 }

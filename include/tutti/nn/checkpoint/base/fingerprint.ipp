@@ -27,7 +27,9 @@ TUTTI_DECL fingerprint& fingerprint::add(settings const& s) {
     add("change at", epoch);
   }
   add("optimizer", name(s.optimizer)).add("momentum", s.momentum).add("weight decay", s.weight_decay);
-  add("momentum corrected", s.momentum_corrected ? "yes" : "no");
+  add("decays all", s.decays_all ? "yes" : "no").add("momentum corrected", s.momentum_corrected ? "yes" : "no");
+  add("beta1", s.beta1).add("beta2", s.beta2).add("epsilon", s.epsilon);
+  add("clip norm", s.clip_norm).add("label smoothing", s.label_smoothing);
   add("images", name(s.images)).add("trust", s.trust).add("micro-batch", s.micro_batch);
   add("synchronised statistics", s.synchronised_statistics ? "yes" : "no");
   if (auto const* const augmentation = std::get_if<crop_and_flip>(&s.augmentation)) {

@@ -3,6 +3,7 @@
 
 #include <tutti/detail/base/language.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -31,6 +32,15 @@ template <class T>
     rest += sum;
   }
   return std::sqrt(rest);
+}
+
+/// Scales the numbers down to a norm of `limit` if theirs is larger. Numbers with a NaN norm are unchanged; with an
+/// infinite norm, infinite ones become NaN.
+template <class T>
+void clip_to_norm(std::span<T> numbers, double limit) noexcept {
+  if (double const length = norm<T>(numbers); length > limit) {
+    std::ranges::for_each(numbers, [factor = static_cast<T>(limit / length)](T& number) { number *= factor; });
+  }
 }
 
 }  // namespace tutti::nn::detail::numbers

@@ -36,6 +36,10 @@ class layout {
   [[nodiscard]] std::span<key_range const> pieces(std::size_t k) const noexcept {
     return std::span(pieces_).subspan(first_piece_[k], first_piece_[k + 1] - first_piece_[k]);
   }
+  /// The number of last keys of each piece of server k that weight decay leaves alone.
+  [[nodiscard]] std::span<std::size_t const> decay_exemptions(std::size_t k) const noexcept {
+    return std::span(decay_exemptions_).subspan(first_piece_[k], first_piece_[k + 1] - first_piece_[k]);
+  }
   /// The server with this key.
   [[nodiscard]] std::size_t server_of(std::size_t key) const noexcept;
 
@@ -46,7 +50,8 @@ class layout {
 
   std::vector<std::size_t> shard_begins_;  // beginnings of the shards, and the end of the last one
   std::vector<key_range> pieces_;
-  std::vector<std::size_t> first_piece_;  // index of each server's first piece
+  std::vector<std::size_t> decay_exemptions_;  // number of last keys of each piece without weight decay
+  std::vector<std::size_t> first_piece_;       // index of each server's first piece
 };
 
 }  // namespace tutti::nn::parameter_server::detail

@@ -25,9 +25,11 @@ TUTTI_DECL layout::layout(std::vector<parameter_range> const& ranges, std::size_
   }
   for (std::size_t k = 0; k != servers; ++k) {
     first_piece_.push_back(pieces_.size());
-    for (auto const [offset, size] : ranges) {
-      if (auto const part = intersection(shard(k), {offset, offset + size}); part.size() != 0) {
+    for (auto const& [offset, size, decay_exemptions] : ranges) {
+      std::size_t const end = offset + size;
+      if (auto const part = intersection(shard(k), {offset, end}); part.size() != 0) {
         pieces_.push_back(part);
+        decay_exemptions_.push_back(intersection(part, {end - decay_exemptions, end}).size());
       }
     }
   }

@@ -12,11 +12,9 @@
 #include <tutti/nn/trainer.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -65,10 +63,7 @@ class reporter {
       result.rate = schedule.at(step);
       images_ += result.images;
       loss_ += double{result.loss} * static_cast<double>(result.images);
-      if (!std::isfinite(result.loss)) {
-        throw divergence_error("the loss of step " + std::to_string(step) +
-                               " is not finite: the training diverged; try a lower learning rate, or less staleness");
-      }
+      nn::detail::expect_finite(double{result.loss}, "step", step);
       std::apply([&](auto&... observer) { (observer.step(result, std::as_const(model_)), ...); }, observers_);
     });
   }
@@ -84,6 +79,7 @@ class reporter {
       result.seconds = nn::detail::seconds(now - begin_);
       result.training_loss =
           std::exchange(loss_, 0) / static_cast<double>(std::max<std::size_t>(std::exchange(images_, 0), 1));
+      nn::detail::expect_finite(result.test_loss, "the test after epoch", test.epoch + 1);
       std::apply([&](auto&... observer) { (observer.epoch(result), ...); }, observers_);
     });
   }

@@ -29,16 +29,17 @@ namespace tutti::inline v0_1_0::nn::parameter_server::detail {
 /// not per worker.
 class piece {
  public:
+  /// @param decay_exemptions number of last keys that weight decay leaves alone
   /// @param weights initial weights of these keys
   /// @param memory state of their optimizer; empty: initial state
   /// @param begin number of steps already made
-  piece(key_range keys, std::span<float const> weights, settings const& settings, regulariser extra,
-        std::size_t workers, bool synchronous, std::span<float const> memory, clock_value begin)
+  piece(key_range keys, std::size_t decay_exemptions, std::span<float const> weights, settings const& settings,
+        regulariser extra, std::size_t workers, bool synchronous, std::span<float const> memory, clock_value begin)
       : keys_(keys),
         synchronous_(synchronous),
         extra_(extra),
         weights_(weights.begin(), weights.end()),
-        optimizer_(make_optimizer(settings, {{0, keys.size()}})),
+        optimizer_(make_optimizer(settings, {{0, keys.size(), decay_exemptions}})),
         clocks_(workers),
         inboxes_(workers, std::vector<float>(keys.size())),
         contributions_(workers),

@@ -32,9 +32,10 @@ class shard {
         batch_plan const& plan, regulariser extra, std::size_t workers, std::span<float const> weights,
         std::span<float const> memory, clock_value begin)
       : keys_(layout.shard(server)), rates_(settings, plan), begin_(begin) {
-    for (key_range const keys : layout.pieces(server)) {
-      pieces_.emplace_back(keys, weights.subspan(keys.begin, keys.size()), settings, extra, workers,
-                           consistency.is_synchronous(),
+    for (std::size_t i = 0; i != layout.pieces(server).size(); ++i) {
+      key_range const keys = layout.pieces(server)[i];
+      pieces_.emplace_back(keys, layout.decay_exemptions(server)[i], weights.subspan(keys.begin, keys.size()), settings,
+                           extra, workers, consistency.is_synchronous(),
                            memory.empty() ? memory : memory.subspan(keys.begin, keys.size()), begin);
     }
   }

@@ -29,7 +29,7 @@ class epoch_message {
     numbers_[0] = local_score.loss;
     numbers_[1] = local_score.correct;
   }
-  /// Sets the number of images that this rank trained on, and the sum of their losses.
+  /// Sets the number of images that this rank trained on, and the sum of the losses that it reports.
   void set_training(std::size_t images, double loss) noexcept {
     numbers_[2] = static_cast<float>(images);
     numbers_[3] = static_cast<float>(loss);

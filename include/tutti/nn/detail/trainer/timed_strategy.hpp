@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <span>
 #include <utility>
 
 namespace tutti::inline v0_1_0::nn::detail::inline trainer {
@@ -32,10 +33,12 @@ class timed_strategy final : public strategy_adaptor {
     loss_ = 0;
     epoch_begin_ = step_begin_ = steady_now();
   }
-  /// Ends a step on this many images of this rank, with this mean loss, after its observers; the next one begins.
-  void end_step(std::size_t images, float loss) noexcept {
+  /// Ends a step on this many images of this rank, after its observers; the next one begins.
+  /// @param loss the mean loss
+  /// @param loss_images number of images whose loss this rank reports
+  void end_step(std::size_t images, float loss, std::size_t loss_images) noexcept {
     images_ += images;
-    loss_ += images == 0 ? 0.0 : double{loss} * static_cast<double>(images);
+    loss_ += loss_images == 0 ? 0.0 : double{loss} * static_cast<double>(loss_images);
     step_begin_ = steady_now();
   }
   /// The seconds from the beginning of the training to the end of the last step.
@@ -63,10 +66,19 @@ class timed_strategy final : public strategy_adaptor {
   }
 
   // The strategy's part of a step.
+  void begin(std::span<float> gradient_buffer) override {
+    measure([&] { inner_.begin(gradient_buffer); });
+  }
+  [[nodiscard]] bool begin_on_device(any_device_gradient_buffer const& gradient_buffer) override {
+    bool sums_on_device = false;
+    measure([&] { sums_on_device = inner_.begin_on_device(gradient_buffer); });
+    return sums_on_device;
+  }
   void on_completion(std::size_t first) override {
-    time_point const begin = steady_now();
-    inner_.on_completion(first);
-    strategy_time_ += steady_now() - begin;
+    measure([&] { inner_.on_completion(first); });
+  }
+  void on_enqueue(std::size_t first) override {
+    measure([&] { inner_.on_enqueue(first); });
   }
   metrics_scope step(training_step& step) override {
     time_point const ready = steady_now();
@@ -81,6 +93,14 @@ class timed_strategy final : public strategy_adaptor {
   }
 
  private:
+  /// Adds the time of f to that of the strategy.
+  template <class F>
+  void measure(F const& f) {
+    time_point const begin = steady_now();
+    f();
+    strategy_time_ += steady_now() - begin;
+  }
+
   /// Measures the updates of a step.
   class timed_step final : public step_adaptor {
    public:
@@ -111,7 +131,7 @@ class timed_strategy final : public strategy_adaptor {
   time_point training_end_{};  // end of the epoch's last step and its weight averaging
   duration strategy_time_{};   // time of the strategy during this step's gradient
   std::size_t images_ = 0;     // images of this rank in this epoch
-  double loss_ = 0;            // sum of the losses of these images
+  double loss_ = 0;            // sum of the losses that this rank reports
   std::size_t step_ = 0;       // index of the step in this epoch, since the training began or was resumed
 };
 

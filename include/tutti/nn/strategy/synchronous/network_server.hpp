@@ -73,6 +73,9 @@ class network_server : public strategy {
     expects(options.optimizer == optimizer_kind::sgd && options.momentum == 0 && !options.momentum_corrected,
             "network_server: a device runs only the optimizer sgd with momentum 0, not ", name(options.optimizer),
             " with momentum ", options.momentum, "; choose that optimizer, or the strategy synchronous");
+    expects(options.clip_norm == 0 && (options.weight_decay == 0 || options.decays_all),
+            "network_server: a device neither clips gradients nor tells biases from weights; set clip_norm to 0, and "
+            "with weight decay decays_all to true, or choose the strategy synchronous");
     expects(!options.reproducible,
             "network_server: a device rounds its sums; set reproducible to false, or use the strategy reproducible");
     expects(bucket == 0 || bucket_ != 0, "network_server: a bucket must be at least a block of ", block * sizeof(float),

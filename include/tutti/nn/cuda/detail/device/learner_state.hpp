@@ -11,6 +11,8 @@
 #include <tutti/nn/cuda/detail/device/loss_scale.hpp>
 #include <tutti/nn/data/image_source.hpp>
 #include <tutti/nn/detail/layer/sequence.hpp>
+#include <tutti/nn/detail/numbers/norm.hpp>
+#include <tutti/nn/detail/optimizer/decay_runs.hpp>
 #include <tutti/nn/gradient_sizes.hpp>
 #include <tutti/nn/loss/batch_metrics.hpp>
 #include <tutti/nn/optimizer/make_optimizer.hpp>
@@ -41,13 +43,12 @@ class learner_state {
         message_(math_, (parameters_.size() + metric_count) * sizeof(float)),
         mirror_(math_, parameters_.size() + metric_count),
         velocity_(math_, has_velocity(settings) ? parameters_.size() : 0),
-        step_{0, settings.momentum, settings.weight_decay, settings.optimizer == optimizer_kind::nesterov,
-              settings.momentum_corrected},
-        // Layers' norms are summed in the host's order, so that weights have equal bits on all ranks.
-        host_optimizer_(make_optimizer(settings, settings.optimizer == optimizer_kind::lars
-                                                     ? gradient_ranges<float>(std::as_const(layers_).layers())
-                                                     : std::vector<parameter_range>{})),
-        follows_on_host_(settings.optimizer == optimizer_kind::lars),
+        step_{0, settings.momentum, 0, settings.optimizer == optimizer_kind::nesterov, settings.momentum_corrected},
+        runs_(decay_runs<float>(decaying_ranges(ranges(), settings.decays_all), settings.weight_decay)),
+        label_smoothing_(settings.label_smoothing),
+        clip_norm_(settings.clip_norm),
+        follows_on_host_(!has_kernel(settings)),
+        host_optimizer_(make_optimizer(settings, follows_on_host_ ? ranges() : std::vector<parameter_range>{})),
         overflow_(math_, scales_loss() ? sizeof(std::uint32_t) : 0),
         scaled_gradients_(math_, scales_loss() ? parameters_.size() * sizeof(float) : 0),
         result_(math_, metric_count * sizeof(float)),
@@ -186,7 +187,11 @@ class learner_state {
 
   void update(float rate) {
     if (follows_on_host_) {
-      host_optimizer_->step(parameters_.write(), gradient_buffer().first(parameters_.size()), rate);
+      auto const gradients = gradient_buffer().first(parameters_.size());
+      if (clip_norm_ != 0) {
+        clip_to_norm(gradients, double{clip_norm_});
+      }
+      host_optimizer_->step(parameters_.write(), gradients, rate);
       return;
     }
     if (!buffer_is_on_device_) {
@@ -194,15 +199,20 @@ class learner_state {
       math_.record(message_upload_, math_.stream());
     }
     step_.rate = rate;
-    math_.follow(parameters_.size(), step_, parameters_.change_on_device(), message_.floats(),
-                 velocity_.size() == 0 ? nullptr : velocity_.change_on_device());
+    float* const weights = parameters_.change_on_device();
+    float* const velocity = velocity_.size() == 0 ? nullptr : velocity_.change_on_device();
+    for (auto const& [first, size, decay] : runs_) {
+      step_.decay = decay;
+      bool const has_velocity = velocity != nullptr && (!step_.is_corrected || decay != 0);
+      math_.follow(size, step_, weights + first, message_.floats() + first, has_velocity ? velocity + first : nullptr);
+    }
     is_stale_ = true;
   }
 
   [[nodiscard]] batch_metrics<float> test(image_batch const& images) {
     std::size_t const rows = load(images, false);
     model_->forward({}, rows, x_.data(), y_.data());
-    math_.softmax_cross_entropy(rows, layers_.outputs(), y_.data(), labels(), 1.0F, 0.0F, nullptr, result_.floats());
+    math_.softmax_cross_entropy(rows, layers_.outputs(), y_.data(), labels(), {.share = 1}, nullptr, result_.floats());
     fetch(score_, result_);
     return {score_.span()[0], score_.span()[1]};
   }
@@ -266,8 +276,26 @@ class learner_state {
     listener.on_enqueue(0);
   }
 
+  /// True if updates run on the device. Norms are summed in the host's order, so that weights have equal bits on all
+  /// ranks. The host's `make_optimizer` refuses kinds that do not exist.
+  [[nodiscard]] static bool has_kernel(nn::settings const& settings) noexcept {
+    switch (settings.optimizer) {
+      case optimizer_kind::sgd:
+      case optimizer_kind::nesterov:
+        return settings.clip_norm == 0;
+      case optimizer_kind::lars:
+      case optimizer_kind::adam:
+      case optimizer_kind::adamw:
+        return false;
+    }
+    return false;
+  }
   [[nodiscard]] static bool has_velocity(nn::settings const& settings) noexcept {
-    return settings.optimizer != optimizer_kind::lars && (!settings.momentum_corrected || settings.weight_decay != 0);
+    return has_kernel(settings) && (!settings.momentum_corrected || settings.weight_decay != 0);
+  }
+  /// The ranges of the layers' parameters.
+  [[nodiscard]] std::vector<parameter_range> ranges() const {
+    return gradient_ranges<float>(std::as_const(layers_).layers());
   }
   [[nodiscard]] float* metrics_address() const noexcept { return message_.floats() + parameters_.size(); }
   [[nodiscard]] bool scales_loss() const noexcept { return math_.numbers() == precision::float16; }
@@ -308,8 +336,9 @@ class learner_state {
     if (scales_loss()) {
       math_.clear(overflow_.data(), sizeof(std::uint32_t));
     }
-    math_.softmax_cross_entropy(rows, layers_.outputs(), y_.data(), labels(), share,
-                                scales_loss() ? share * scale_.value() : share, dy_.data(), metrics_address());
+    math_.softmax_cross_entropy(rows, layers_.outputs(), y_.data(), labels(),
+                                {share, scales_loss() ? share * scale_.value() : share, label_smoothing_}, dy_.data(),
+                                metrics_address());
     model_->backward(context, rows, x_.data(), y_.data(), dy_.data(), nullptr);
   }
 
@@ -369,8 +398,11 @@ class learner_state {
   pinned_buffer<M, float> mirror_;  // the host's copy of the gradient buffer, which strategies sum and updates read
   mirrored_array<M> velocity_;
   sgd_step step_;
-  std::unique_ptr<nn::optimizer<float>> host_optimizer_;
+  std::vector<decay_run<float>> runs_;
+  float label_smoothing_;
+  float clip_norm_;
   bool follows_on_host_;
+  std::unique_ptr<nn::optimizer<float>> host_optimizer_;
   buffer<M> overflow_;          // nonzero if a derivative overflowed
   buffer<M> scaled_gradients_;  // gradients times the loss scale
   buffer<M> result_;

@@ -59,6 +59,13 @@ struct sgd_step {
   bool is_corrected = false;
 };
 
+/// The factors of a batch's loss.
+struct loss_step {
+  float share = 0;      ///< factor of loss and count
+  float scale = 0;      ///< factor of the derivatives
+  float smoothing = 0;  ///< label smoothing
+};
+
 /// Memory, streams and events of one device. The current device of a thread may be another one.
 ///
 /// - `devices()` is the number of devices; a math is constructed with the number of one, and a precision.
@@ -185,29 +192,32 @@ concept device_layers = requires(
 /// Arithmetic of a step beyond its layers.
 ///
 /// - `narrow(count, floats, numbers)` rounds floats to numbers, `widen(count, numbers, floats)` converts back.
-/// - `softmax_cross_entropy(rows, classes, scores, labels, share, scale, derivatives, result)`: `scores` are the last
-///   layer's numbers; labels are bytes in device memory, each below the number of classes. Writes two floats: share
-///   times the sum over rows of -log softmax(row)[label], and share times the number of rows whose largest number, the
-///   first of equal ones, is at the label. Unless `derivatives` is null, writes there, as numbers, scale times the
-///   derivative of each row's loss by its numbers, softmax - [c == label].
+/// - `softmax_cross_entropy(rows, classes, scores, labels, step, derivatives, result)`: `scores` are the last layer's
+///   numbers; labels are bytes in device memory, each below the number of classes. With s = step.smoothing, the target
+///   of a row is t[c] = (1 - s) [c == label] + s / classes. Writes two floats: step.share times the sum over rows of
+///   -sum t[c] log softmax(row)[c], and step.share times the number of rows whose largest number, the first of equal
+///   ones, is at the label. Unless `derivatives` is null, writes there, as numbers, step.scale times the derivative of
+///   each row's loss by its numbers, softmax - t.
 /// - `unscale(count, factor, scaled_gradients, gradients, overflow)` writes gradients[i] = factor
 ///   scaled_gradients[i], and sets the word `overflow` to 1 if a result is not finite; otherwise the word is unchanged.
 ///   Both may be the same memory.
 /// - `accumulate(count, addends, sums)` adds floats to floats, each sum rounded once;
 ///   `multiply(count, factor, numbers)` multiplies floats.
-/// - `follow(count, step, weights, gradients, velocity)` is a step of sgd; `velocity` is null if it has none.
+/// - `follow(count, step, weights, gradients, velocity)` is a step of sgd; `velocity` is null if it has none. The
+///   addresses are multiples of 4.
 template <class M>
-concept device_step_math = requires(M& m, std::size_t rows, std::size_t count, float factor, sgd_step const& step,
-                                    float const* floats, float* output_floats, std::byte const* input,
-                                    std::byte* output, std::uint8_t const* labels, std::uint32_t* overflow) {
-  m.narrow(count, floats, output);
-  m.widen(count, input, output_floats);
-  m.softmax_cross_entropy(rows, count, input, labels, factor, factor, output, output_floats);
-  m.unscale(count, factor, floats, output_floats, overflow);
-  m.accumulate(count, floats, output_floats);
-  m.multiply(count, factor, output_floats);
-  m.follow(count, step, output_floats, floats, output_floats);
-};
+concept device_step_math =
+    requires(M& m, std::size_t rows, std::size_t count, float factor, sgd_step const& step, loss_step const& loss,
+             float const* floats, float* output_floats, std::byte const* input, std::byte* output,
+             std::uint8_t const* labels, std::uint32_t* overflow) {
+      m.narrow(count, floats, output);
+      m.widen(count, input, output_floats);
+      m.softmax_cross_entropy(rows, count, input, labels, loss, output, output_floats);
+      m.unscale(count, factor, floats, output_floats, overflow);
+      m.accumulate(count, floats, output_floats);
+      m.multiply(count, factor, output_floats);
+      m.follow(count, step, output_floats, floats, output_floats);
+    };
 
 /// Everything that a device provides to the trainer.
 ///

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/nn/cuda/detail/device/math.hpp>
 #include <tutti/nn/detail/numbers/exponential.hpp>
 
 #include <cmath>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 
@@ -36,11 +36,12 @@ struct row_metrics {
   float correct;
 };
 
-/// Computes -log softmax(row)[label] and, unless `derivatives` is null, `scale` times its derivative. Lanes share the
-/// row and return equal results: `largest` and `sum` are reductions over the lanes.
-template <class Lanes, class T, std::same_as<float> Float>
-constexpr row_metrics softmax_of_row(Lanes const& g, std::size_t classes, T const* row, std::size_t label, Float scale,
-                                     T* derivatives) {
+/// Computes the cross entropy of softmax(row) to the target, which is the label, smoothed, and, unless `derivatives` is
+/// null, `step.scale` times its derivative. Lanes share the row and return equal results: `largest` and `sum` are
+/// reductions over the lanes.
+template <class Lanes, class T>
+constexpr row_metrics softmax_of_row(Lanes const& g, std::size_t classes, T const* row, std::size_t label,
+                                     loss_step const& step, T* derivatives) {
   constexpr float least = -INFINITY;
   largest_of_row best{least, g.rank()};
   for (std::size_t c = g.rank(); c < classes; c += g.size()) {
@@ -57,12 +58,23 @@ constexpr row_metrics softmax_of_row(Lanes const& g, std::size_t classes, T cons
     value += exponential(static_cast<float>(row[c]) - best.value);
   }
   float const total = g.sum(value);
-  float const loss = std::log(total) + (best.value - static_cast<float>(row[label]));
-  if (derivatives != nullptr) {
-    float const factor = scale / total;
+  float target_distance = best.value - static_cast<float>(row[label]);  // from the largest number to the target's mean
+  float const class_share = step.smoothing / static_cast<float>(classes);
+  if (step.smoothing != 0) {
+    float distances = 0;
     for (std::size_t c = g.rank(); c < classes; c += g.size()) {
-      float const slope = exponential(static_cast<float>(row[c]) - best.value) * factor;
-      derivatives[c] = static_cast<T>(c == label ? slope - scale : slope);
+      distances += best.value - static_cast<float>(row[c]);
+    }
+    target_distance = target_distance * (1.0F - step.smoothing) + class_share * g.sum(distances);
+  }
+  float const loss = std::log(total) + target_distance;
+  if (derivatives != nullptr) {
+    float const factor = step.scale / total;
+    float const label_term = step.scale * (1.0F - step.smoothing);
+    float const class_term = step.scale * class_share;
+    for (std::size_t c = g.rank(); c < classes; c += g.size()) {
+      float const slope = exponential(static_cast<float>(row[c]) - best.value) * factor - class_term;
+      derivatives[c] = static_cast<T>(c == label ? slope - label_term : slope);
     }
   }
   return {loss, best.at == label ? 1.0F : 0.0F};

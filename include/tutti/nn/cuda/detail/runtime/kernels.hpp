@@ -89,7 +89,7 @@ void differentiate_weight_norm(cudaStream_t stream, geometry::weight_norm const&
 
 /// Writes loss and count to `result`; `partial` has room for `loss_floats`.
 void softmax_cross_entropy(launch_context const& context, std::size_t rows, std::size_t classes,
-                           std::byte const* scores, std::uint8_t const* labels, float share, float scale,
+                           std::byte const* scores, std::uint8_t const* labels, device::loss_step const& step,
                            std::byte* derivatives, float* result, float* partial);
 
 }  // namespace tutti::nn::detail::runtime

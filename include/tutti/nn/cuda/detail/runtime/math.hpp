@@ -210,9 +210,9 @@ class math : public memory_and_order {
     runtime::widen(context(), count, numbers, floats);
   }
   void softmax_cross_entropy(std::size_t rows, std::size_t classes, std::byte const* scores, std::uint8_t const* labels,
-                             float share, float scale, std::byte* derivatives, float* result) {
+                             device::loss_step const& step, std::byte* derivatives, float* result) {
     current_device const guard(number());
-    runtime::softmax_cross_entropy(context(), rows, classes, scores, labels, share, scale, derivatives, result,
+    runtime::softmax_cross_entropy(context(), rows, classes, scores, labels, step, derivatives, result,
                                    reinterpret_cast<float*>(losses_.data()));
   }
   void unscale(std::size_t count, float factor, float const* scaled_gradients, float* gradients,

@@ -43,7 +43,7 @@ struct loss_call {
   std::size_t classes;
   T const* scores;
   std::uint8_t const* labels;
-  float scale;
+  device::loss_step step;
   T* derivatives;
   float* partial;  ///< two per block
 };
@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(block_threads) losses(loss_call<T> const call)
   for (std::size_t row = blockIdx.x * warps + threadIdx.y; row < call.rows; row += gridDim.x * warps) {
     T* const derivatives = call.derivatives == nullptr ? nullptr : call.derivatives + row * call.classes;
     device::row_metrics const metrics = device::softmax_of_row(
-        warp_lanes{}, call.classes, call.scores + row * call.classes, call.labels[row], call.scale, derivatives);
+        warp_lanes{}, call.classes, call.scores + row * call.classes, call.labels[row], call.step, derivatives);
     thread_metrics.loss += metrics.loss;
     thread_metrics.correct += metrics.correct;
   }
@@ -82,12 +82,12 @@ struct share_writer {
 };
 
 template <class T>
-void add_losses(cudaStream_t stream, loss_call<T> const& call, float share, float* result) {
+void add_losses(cudaStream_t stream, loss_call<T> const& call, float* result) {
   std::size_t const requested_blocks = (call.rows + warps - 1) / warps;
   auto const blocks = static_cast<unsigned>(requested_blocks < loss_blocks ? requested_blocks : loss_blocks);
   losses<<<blocks, dim3(32, warps), 0, stream>>>(call);
   check_launch("softmax");
-  sum_parts<<<1, dim3(32, warps), 0, stream>>>(kernel_argument<share_writer>{2, {share, result}}, blocks,
+  sum_parts<<<1, dim3(32, warps), 0, stream>>>(kernel_argument<share_writer>{2, {call.step.share, result}}, blocks,
                                                static_cast<float const*>(call.partial));
   check_launch("summing losses");
 }
