@@ -132,7 +132,7 @@ struct drawn_model {
 };
 
 constexpr nn::image_shape small{1, 12, 12};
-constexpr nn::image_shape coloured{3, 16, 16};
+constexpr nn::image_shape colour_image{3, 16, 16};
 
 drawn_model small_model() {
   return {nn::layer_list<float>{nn::conv2d<float, nn::relu>(small, {2, {3, 2, 1}}), nn::dropout<float>(72, 0.25),
@@ -167,10 +167,10 @@ std::vector<std::pair<std::string, drawn_model>> saved_models() {
   std::vector<std::pair<std::string, drawn_model>> result;
   auto const add = [&](char const* name, nn::layer_list<float> const& layers, nn::image_shape const& shape,
                        std::size_t classes) { result.emplace_back(name, drawn_model(layers, shape, classes)); };
-  add("mlp", nn::mlp<float>(coloured.size(), hidden_sizes, 10, nn::hidden_activation::sigmoid), coloured, 10);
+  add("mlp", nn::mlp<float>(colour_image.size(), hidden_sizes, 10, nn::hidden_activation::sigmoid), colour_image, 10);
   add("lenet5", nn::lenet5<float>({1, 28, 28}, 10), {1, 28, 28}, 10);
-  add("lenet5_in_colour", nn::lenet5<float>(coloured, 4), coloured, 4);
-  add("resnet", nn::small_resnet<float>(8, coloured, 6), coloured, 6);
+  add("lenet5_in_colour", nn::lenet5<float>(colour_image, 4), colour_image, 4);
+  add("resnet", nn::small_resnet<float>(8, colour_image, 6), colour_image, 6);
   add("all_kinds", all_kinds(), {3, 8, 10}, 5);
   return result;
 }
@@ -189,21 +189,21 @@ BOOST_AUTO_TEST_CASE(a_loaded_model_predicts_as_the_saved_one_bit_for_bit) {
   auto models = saved_models();
   models.emplace_back("cnn", drawn_model(nn::cnn<float>({2, 8, 8}, 3), {2, 8, 8}, 3));
   models.emplace_back("alexnet", drawn_model(nn::alexnet<float>({3, 32, 32}, 10), {3, 32, 32}, 10));
-  for (auto& [name, drawn] : models) {
+  for (auto& [name, sample] : models) {
     BOOST_TEST_CONTEXT(name) {
-      nn::classifier original(drawn.description, drawn.model.parameters(), drawn.model.statistics());
-      nn::save_model(file, drawn.description, drawn.model);
-      auto loaded = nn::load_model(file);
-      BOOST_TEST(std::ranges::equal(loaded.parameters(), drawn.model.parameters()));
-      BOOST_TEST(std::ranges::equal(loaded.statistics(), drawn.model.statistics()));
-      auto const expected = original.probabilities(drawn.set.pixels);
-      BOOST_TEST(loaded.probabilities(drawn.set.pixels) == expected, boost::test_tools::per_element());
-      BOOST_TEST(nn::encode(loaded.description()) == nn::encode(drawn.description));
+      nn::classifier original(sample.description, sample.model.parameters(), sample.model.statistics());
+      nn::save_model(file, sample.description, sample.model);
+      auto replica = nn::load_model(file);
+      BOOST_TEST(std::ranges::equal(replica.parameters(), sample.model.parameters()));
+      BOOST_TEST(std::ranges::equal(replica.statistics(), sample.model.statistics()));
+      auto const expected = original.probabilities(sample.set.pixels);
+      BOOST_TEST(replica.probabilities(sample.set.pixels) == expected, boost::test_tools::per_element());
+      BOOST_TEST(nn::encode(replica.description()) == nn::encode(sample.description));
       // Layers that are made from their descriptions describe themselves equally.
-      BOOST_TEST(nn::encode(nn::describe(nn::layers_of(loaded.description().layers), drawn.set,
-                                         loaded.description().numbers, "drawn")) == nn::encode(drawn.description));
-      auto const answer = loaded.predict(drawn.set.image(0));
-      BOOST_TEST(answer.probability == std::ranges::max(std::span(expected).first(loaded.classes())),
+      BOOST_TEST(nn::encode(nn::describe(nn::layers_of(replica.description().layers), sample.set,
+                                         replica.description().numbers, "drawn")) == nn::encode(sample.description));
+      auto const answer = replica.predict(sample.set.image(0));
+      BOOST_TEST(answer.probability == std::ranges::max(std::span(expected).first(replica.classes())),
                  boost::test_tools::tolerance(1e-5F));
       BOOST_TEST(answer.name == std::to_string(answer.number));
     }
@@ -239,16 +239,16 @@ BOOST_AUTO_TEST_CASE(tensors_have_the_names_and_shapes_of_torchvision) {
     for (auto const& place : nn::detail::tensor_places(geometries)) {
       result.push_back(place.name + ' ' + nn::detail::shape_text(place.shape));
     }
-    auto sorted = result;
-    std::ranges::sort(sorted);
-    BOOST_TEST((std::ranges::adjacent_find(sorted) == sorted.end()));
+    auto names = result;
+    std::ranges::sort(names);
+    BOOST_TEST((std::ranges::adjacent_find(names) == names.end()));
     return result;
   };
   auto const check = [&](nn::layer_list<float> const& layers, std::size_t count,
-                         std::initializer_list<char const*> some) {
+                         std::initializer_list<char const*> expected) {
     auto const tensors = tensors_of(layers);
     BOOST_TEST(tensors.size() == count);
-    for (std::string const tensor : some) {
+    for (std::string const tensor : expected) {
       BOOST_TEST((std::ranges::find(tensors, tensor) != tensors.end()), tensor);
     }
   };
@@ -282,13 +282,18 @@ BOOST_AUTO_TEST_CASE(tensors_have_the_names_and_shapes_of_torchvision) {
 }
 
 BOOST_AUTO_TEST_CASE(each_number_has_one_place) {
-  for (auto const& [name, drawn] : saved_models()) {
-    std::vector<int> parameters(drawn.model.parameters().size());
-    auto const sizes = nn::detail::sizes_of(drawn.description.layers);
+  for (auto const& [name, sample] : saved_models()) {
+    std::vector<int> parameters(sample.model.parameters().size());
+    auto const sizes = nn::detail::sizes_of(sample.description.layers);
     std::vector<int> statistics(sizes.statistics);
     BOOST_TEST(sizes.parameters == parameters.size());
-    for (auto const& place : nn::detail::tensor_places(drawn.description.layers)) {
-      place.for_each([&](std::size_t at) { ++(place.is_statistic ? statistics : parameters)[at]; });
+    for (auto const& place : nn::detail::tensor_places(sample.description.layers)) {
+      std::vector<int> elements(place.size());
+      place.for_each([&](std::size_t i, std::size_t at) {
+        ++elements[i];
+        ++(place.is_statistic ? statistics : parameters)[at];
+      });
+      BOOST_TEST(std::ranges::count(elements, 1) == std::ssize(elements), name + ' ' + place.name);
     }
     BOOST_TEST(std::ranges::count(parameters, 1) == std::ssize(parameters), name);
     BOOST_TEST(std::ranges::count(statistics, 1) == std::ssize(statistics), name);
@@ -298,10 +303,10 @@ BOOST_AUTO_TEST_CASE(each_number_has_one_place) {
 BOOST_AUTO_TEST_CASE(a_damaged_file_is_refused_or_has_equal_content) {
   scratch const folder;
   auto const file = folder.path / "model.safetensors";
-  auto drawn = small_model();
-  nn::save_model(file, drawn.description, drawn.model);
+  auto sample = small_model();
+  nn::save_model(file, sample.description, sample.model);
   auto const bytes = contents(file);
-  auto const expected = nn::load_model(file).probabilities(drawn.set.pixels);
+  auto const expected = nn::load_model(file).probabilities(sample.set.pixels);
   auto const copy = folder.path / "copy.safetensors";
   for (std::size_t size = 0; size != bytes.size(); ++size) {
     write(copy, std::string_view(bytes).substr(0, size));
@@ -315,7 +320,7 @@ BOOST_AUTO_TEST_CASE(a_damaged_file_is_refused_or_has_equal_content) {
       changed_bytes[at] = static_cast<char>(static_cast<unsigned char>(bytes[at]) ^ change);
       write(copy, changed_bytes);
       try {
-        BOOST_TEST((nn::load_model(copy).probabilities(drawn.set.pixels) == expected));
+        BOOST_TEST((nn::load_model(copy).probabilities(sample.set.pixels) == expected));
       } catch (nn::model_error const& e) {
         BOOST_TEST(has(e.what(), copy.string()));
       }
@@ -373,8 +378,8 @@ BOOST_AUTO_TEST_CASE(hostile_headers_are_refused_with_their_place) {
 }
 
 BOOST_AUTO_TEST_CASE(hostile_descriptions_are_refused_with_their_place) {
-  auto const drawn = small_model();
-  auto const text = nn::encode(drawn.description);
+  auto const sample = small_model();
+  auto const text = nn::encode(sample.description);
   auto const problem = [&](std::string const& part, std::string const& replacement) {
     auto changed_text = text;
     BOOST_REQUIRE(has(text, part));
@@ -413,28 +418,28 @@ BOOST_AUTO_TEST_CASE(weights_of_another_number_of_classes_keep_the_new_head) {
     return nn::layer_list<float>{nn::conv2d<float, nn::relu>(small, {channels, {3, 2, 1}}),
                                  nn::dropout<float>(36 * channels, 0.25), nn::dense<float>(36 * channels, classes)};
   };
-  drawn_model same(layers_for(2, 3), small, 3);
-  BOOST_TEST(nn::load_weights(file, same.layers, same.model).empty());
-  BOOST_TEST(std::ranges::equal(same.model.parameters(), source.model.parameters()));
+  drawn_model twin(layers_for(2, 3), small, 3);
+  BOOST_TEST(nn::load_weights(file, twin.layers, twin.model).empty());
+  BOOST_TEST(std::ranges::equal(twin.model.parameters(), source.model.parameters()));
 
   drawn_model target(layers_for(2, 5), small, 5);
-  std::vector<float> const before(target.model.parameters().begin(), target.model.parameters().end());
+  std::vector<float> const old_weights(target.model.parameters().begin(), target.model.parameters().end());
   auto const left_out = nn::load_weights(file, target.layers, target.model);
   BOOST_TEST((left_out == std::vector<std::string>{"classifier.1.weight", "classifier.1.bias"}));
   constexpr std::size_t body = 9 * 2 + 2;
   BOOST_TEST(std::ranges::equal(target.model.parameters().first(body), source.model.parameters().first(body)));
-  BOOST_TEST(std::ranges::equal(target.model.parameters().subspan(body), std::span(before).subspan(body)));
+  BOOST_TEST(std::ranges::equal(target.model.parameters().subspan(body), std::span(old_weights).subspan(body)));
 
   drawn_model wider(layers_for(4, 3), small, 3);
-  std::vector<float> const unchanged(wider.model.parameters().begin(), wider.model.parameters().end());
+  std::vector<float> const wider_weights(wider.model.parameters().begin(), wider.model.parameters().end());
   auto const problem = error_of([&] { (void)nn::load_weights(file, wider.layers, wider.model); });
   BOOST_TEST(has(problem, "tensor features.0.weight as F32 [2, 1, 3, 3], but the model needs F32 [4, 1, 3, 3]"));
-  BOOST_TEST(std::ranges::equal(wider.model.parameters(), unchanged));
+  BOOST_TEST(std::ranges::equal(wider.model.parameters(), wider_weights));
 
   nn::layer_list<float> const linear{nn::dense<float>(2, 1)};
   nn::model<float> line(linear);
-  auto const load = [&](std::string const& others, std::size_t floats) {
-    write(file, file_of(R"({"0.weight":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]})" + others + "}",
+  auto const load = [&](std::string const& entries, std::size_t floats) {
+    write(file, file_of(R"({"0.weight":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]})" + entries + "}",
                         std::string(4 * floats, '\0')));
     return error_of([&] { (void)nn::load_weights(file, linear, line); });
   };
@@ -468,8 +473,8 @@ BOOST_AUTO_TEST_CASE(a_model_is_evaluated_class_by_class) {
 BOOST_AUTO_TEST_CASE(a_checkpoint_is_a_model_whatever_ranks_wrote_it) {
   constexpr tutti::rank_type ranks = 3;
   nn::layer_list<float> const layers{nn::dense<float>(6, 4), nn::batch_norm<float>({4, 1, 1})};
-  drawn_model drawn(layers, {1, 2, 3}, 4);
-  std::span<float const> const weights = drawn.model.parameters();
+  drawn_model sample(layers, {1, 2, 3}, 4);
+  std::span<float const> const weights = sample.model.parameters();
   std::vector<float> const optimizer(weights.size(), 2);
   nn::history results;
   results.steps.push_back({0, 1, 16, 0.5F, 0.25F, 1, 0.1F, 0, 0});
@@ -488,7 +493,7 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_is_a_model_whatever_ranks_wrote_it) {
         continue;
       }
       scratch const place;
-      nn::detail::checkpoint_folder folder(place.path, 2, nn::encode(drawn.description));
+      nn::detail::checkpoint_folder folder(place.path, 2, nn::encode(sample.description));
       for (std::uint64_t const step : {7U, 8U}) {
         std::vector<nn::detail::file_identity> parts;
         std::vector<float> all_statistics;
@@ -510,23 +515,23 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_is_a_model_whatever_ranks_wrote_it) {
         }
       }
       auto const check = [&](std::uint64_t step, std::size_t notes) {
-        auto const saved = nn::read_checkpoint(place.path);
-        BOOST_TEST(saved.step == step);
-        BOOST_TEST(saved.place.batch == step);
-        BOOST_TEST(saved.ranks == ranks);
-        BOOST_TEST(saved.settings == settings);
-        BOOST_TEST(saved.results.steps.at(0).loss == 0.5F);
-        BOOST_TEST(saved.notes.size() == notes);
-        BOOST_TEST(nn::encode(saved.model) == nn::encode(drawn.description));
-        BOOST_TEST(std::ranges::equal(std::span(saved.parameters).subspan(1), weights.subspan(1)));
-        BOOST_TEST(saved.parameters[0] == weights[0], boost::test_tools::tolerance(1e-4F));
-        for (float const number : saved.statistics) {
+        auto const training = nn::read_checkpoint(place.path);
+        BOOST_TEST(training.step == step);
+        BOOST_TEST(training.place.batch == step);
+        BOOST_TEST(training.ranks == ranks);
+        BOOST_TEST(training.settings == settings);
+        BOOST_TEST(training.results.steps.at(0).loss == 0.5F);
+        BOOST_TEST(training.notes.size() == notes);
+        BOOST_TEST(nn::encode(training.model) == nn::encode(sample.description));
+        BOOST_TEST(std::ranges::equal(std::span(training.parameters).subspan(1), weights.subspan(1)));
+        BOOST_TEST(training.parameters[0] == weights[0], boost::test_tools::tolerance(1e-4F));
+        for (float const number : training.statistics) {
           BOOST_TEST(number == 14.0F / 6, boost::test_tools::tolerance(1e-6F));
         }
       };
       check(8, 0);
-      auto loaded = nn::load_model(place.path);
-      BOOST_TEST(loaded.predict(drawn.set.image(0)).probabilities.size() == 4U);
+      auto replica = nn::load_model(place.path);
+      BOOST_TEST(replica.predict(sample.set.image(0)).probabilities.size() == 4U);
       auto const last = place.path / "checkpoint-000000000008.tutti";
       fs::resize_file(last, fs::file_size(last) - 1);
       check(7, 1);
@@ -547,11 +552,11 @@ BOOST_AUTO_TEST_CASE(models_for_other_programs) {
   if (folder == nullptr) {
     return;
   }
-  for (auto& [name, drawn] : saved_models()) {
+  for (auto& [name, sample] : saved_models()) {
     auto const stem = (fs::path(folder) / name).string();
-    nn::save_model(stem + ".safetensors", drawn.description, drawn.model);
-    auto const probabilities = nn::load_model(stem + ".safetensors").probabilities(drawn.set.pixels);
-    write(stem + ".images", {reinterpret_cast<char const*>(drawn.set.pixels.data()), drawn.set.pixels.size()});
+    nn::save_model(stem + ".safetensors", sample.description, sample.model);
+    auto const probabilities = nn::load_model(stem + ".safetensors").probabilities(sample.set.pixels);
+    write(stem + ".images", {reinterpret_cast<char const*>(sample.set.pixels.data()), sample.set.pixels.size()});
     write(stem + ".probabilities", {reinterpret_cast<char const*>(probabilities.data()), 4 * probabilities.size()});
   }
 }

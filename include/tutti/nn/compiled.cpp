@@ -50,8 +50,8 @@
 #include <tutti/nn/report/progress.ipp>
 #include <tutti/nn/report/svg.ipp>
 #include <tutti/nn/saved_model/base/description.ipp>
+#include <tutti/nn/saved_model/base/json.ipp>
 #include <tutti/nn/saved_model/base/module_names.ipp>
-#include <tutti/nn/saved_model/base/strict_json.ipp>
 #include <tutti/nn/saved_model/classifier.ipp>
 #include <tutti/nn/saved_model/layers_of.ipp>
 #include <tutti/nn/saved_model/load_weights.ipp>

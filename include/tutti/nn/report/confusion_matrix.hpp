@@ -17,9 +17,9 @@ class confusion_matrix {
  public:
   /// The images of one class that were taken for another.
   struct confusion {
-    std::size_t label = 0;      ///< true class
-    std::size_t predicted = 0;  ///< other class
-    std::uint64_t images = 0;   ///< number of images
+    std::size_t label = 0;     ///< true class
+    std::size_t answer = 0;    ///< class for which the model took them
+    std::uint64_t images = 0;  ///< number of images
   };
 
   /// Constructs a matrix of zeros.
@@ -30,13 +30,13 @@ class confusion_matrix {
 
   /// Counts an image.
   /// @pre both classes exist
-  void add(std::size_t label, std::size_t predicted) { ++counts_[index(label, predicted)]; }
+  void add(std::size_t label, std::size_t answer) { ++counts_[index(label, answer)]; }
 
   /// The number of classes.
   [[nodiscard]] std::size_t classes() const noexcept { return classes_; }
-  /// The images of class `label` that were taken for class `predicted`.
-  [[nodiscard]] std::uint64_t count(std::size_t label, std::size_t predicted) const {
-    return counts_[index(label, predicted)];
+  /// The images of class `label` that were taken for class `answer`.
+  [[nodiscard]] std::uint64_t count(std::size_t label, std::size_t answer) const {
+    return counts_[index(label, answer)];
   }
   /// The images of a class.
   [[nodiscard]] TUTTI_DECL std::uint64_t images(std::size_t label) const;
@@ -50,10 +50,10 @@ class confusion_matrix {
   [[nodiscard]] TUTTI_DECL std::vector<confusion> worst(std::size_t limit) const;
 
  private:
-  [[nodiscard]] std::size_t index(std::size_t label, std::size_t predicted) const {
-    expects(label < classes_ && predicted < classes_, "confusion_matrix: classes must be below ", classes_, ", not ",
-            label, " and ", predicted);
-    return label * classes_ + predicted;
+  [[nodiscard]] std::size_t index(std::size_t label, std::size_t answer) const {
+    expects(label < classes_ && answer < classes_, "confusion_matrix: classes must be below ", classes_, ", not ",
+            label, " and ", answer);
+    return label * classes_ + answer;
   }
   [[nodiscard]] static double share(std::uint64_t part, std::uint64_t whole) noexcept {
     return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);

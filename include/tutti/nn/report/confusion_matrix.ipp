@@ -37,9 +37,9 @@ TUTTI_DECL double confusion_matrix::accuracy() const {
 TUTTI_DECL std::vector<confusion_matrix::confusion> confusion_matrix::worst(std::size_t limit) const {
   std::vector<confusion> result;
   for (std::size_t label = 0; label != classes_; ++label) {
-    for (std::size_t predicted = 0; predicted != classes_; ++predicted) {
-      if (label != predicted && count(label, predicted) != 0) {
-        result.push_back({label, predicted, count(label, predicted)});
+    for (std::size_t answer = 0; answer != classes_; ++answer) {
+      if (label != answer && count(label, answer) != 0) {
+        result.push_back({label, answer, count(label, answer)});
       }
     }
   }
@@ -75,7 +75,7 @@ namespace detail {
       std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; }));
 }
 
-[[nodiscard]] inline std::string padded(std::string const& text, std::size_t width, bool to_the_right) {
+[[nodiscard]] inline std::string pad(std::string const& text, std::size_t width, bool to_the_right) {
   std::string const spaces(width - (std::min)(width, letters_of(text)), ' ');
   return to_the_right ? spaces + text : text + spaces;
 }
@@ -107,25 +107,25 @@ TUTTI_DECL std::string to_text(confusion_matrix const& matrix, std::span<std::st
     rows.resize(longest_list);
   }
   std::string text = "accuracy " + detail::percent(matrix.accuracy()) + " of " + std::to_string(matrix.images()) +
-                     " images\n\n" + detail::padded("class", name_width, false) + "  images  accuracy";
+                     " images\n\n" + detail::pad("class", name_width, false) + "  images  accuracy";
   for (std::size_t c = 0; fits && c != classes; ++c) {
-    text += ' ' + detail::padded(detail::short_name(names, c, cell_width), cell_width, true);
+    text += ' ' + detail::pad(detail::short_name(names, c, cell_width), cell_width, true);
   }
   text += rows.size() == classes ? "\n" : "  (the lowest of " + std::to_string(classes) + " classes)\n";
   for (std::size_t const label : rows) {
-    text += detail::padded(detail::short_name(names, label, longest_name), name_width, false) +
-            detail::padded(std::to_string(matrix.images(label)), 8, true) +
-            detail::padded(matrix.images(label) == 0 ? "-" : detail::percent(matrix.accuracy(label)), 10, true);
+    text += detail::pad(detail::short_name(names, label, longest_name), name_width, false) +
+            detail::pad(std::to_string(matrix.images(label)), 8, true) +
+            detail::pad(matrix.images(label) == 0 ? "-" : detail::percent(matrix.accuracy(label)), 10, true);
     for (std::size_t c = 0; fits && c != classes; ++c) {
-      text += ' ' + detail::padded(std::to_string(matrix.count(label, c)), cell_width, true);
+      text += ' ' + detail::pad(std::to_string(matrix.count(label, c)), cell_width, true);
     }
     text += '\n';
   }
   auto const confusions = matrix.worst(fits ? 0 : longest_list);
   text += confusions.empty() ? "" : "\nmost frequent confusions\n";
-  for (auto const& [label, predicted, images] : confusions) {
-    text += detail::padded(std::to_string(images), 8, true) + "  " + detail::short_name(names, label, longest_name) +
-            " as " + detail::short_name(names, predicted, longest_name) + '\n';
+  for (auto const& [label, answer, images] : confusions) {
+    text += detail::pad(std::to_string(images), 8, true) + "  " + detail::short_name(names, label, longest_name) +
+            " as " + detail::short_name(names, answer, longest_name) + '\n';
   }
   return text;
 }
@@ -136,10 +136,15 @@ TUTTI_DECL std::string plot_svg(confusion_matrix const& matrix, std::span<std::s
           names.size(), " names; give a name for each class, or none");
   using tutti::detail::fixed_text;
   constexpr std::size_t longest_name = 16;
-  constexpr double left = 130;
-  constexpr double top = 150;
-  constexpr double letters = 14;  // height of a line
+  constexpr double line_height = 14;
   std::size_t const classes = matrix.classes();
+  std::size_t longest = 0;
+  for (std::size_t i = 0; i != classes; ++i) {
+    longest = (std::max)(longest, detail::letters_of(detail::short_name(names, i, longest_name)));
+  }
+  double const name_length = 7.2 * static_cast<double>(longest);
+  double const left = 40 + name_length;
+  double const top = 64 + 0.87 * name_length;  // above it, names are drawn at an angle
   double const side = (std::clamp)(600.0 / static_cast<double>(classes), 3.0, 48.0);
   double const end = side * static_cast<double>(classes);
   auto const text = [](double x, double y, std::string const& attributes, std::string const& words) {
@@ -148,7 +153,7 @@ TUTTI_DECL std::string plot_svg(confusion_matrix const& matrix, std::span<std::s
   };
   std::string body = text(left + end / 2, top + end + 22, "text-anchor=\"middle\"",
                           "rows: true classes, columns: predicted classes; squares: share of the row");
-  auto const labels_every = static_cast<std::size_t>(letters / side) + 1;
+  auto const labels_every = static_cast<std::size_t>(line_height / side) + 1;
   for (std::size_t i = 0; i != classes; ++i) {
     double const at = side * static_cast<double>(i);
     if (i % labels_every == 0) {
@@ -164,10 +169,10 @@ TUTTI_DECL std::string plot_svg(confusion_matrix const& matrix, std::span<std::s
         double const x = left + side * static_cast<double>(j);
         auto const length = fixed_text(side, 2);
         body += "<rect x=\"" + fixed_text(x, 2) + "\" y=\"" + fixed_text(top + at, 2) + "\" width=\"" + length +
-                "\" height=\"" + length + "\" fill=\"#2f6fb3\" fill-opacity=\"" + fixed_text(0.06 + 0.94 * share, 2) +
+                "\" height=\"" + length + "\" fill=\"#2f6fb3\" fill-opacity=\"" + fixed_text(0.12 + 0.88 * share, 2) +
                 "\"/>\n";
         auto const number = std::to_string(count);
-        if (side >= 7.5 * static_cast<double>(number.size()) && side >= letters) {
+        if (side >= 7.5 * static_cast<double>(number.size()) && side >= line_height) {
           body += text(x + side / 2, top + at + side / 2 + 4,
                        share > 0.5 ? "text-anchor=\"middle\" fill=\"white\"" : "text-anchor=\"middle\"", number);
         }
@@ -176,7 +181,7 @@ TUTTI_DECL std::string plot_svg(confusion_matrix const& matrix, std::span<std::s
   }
   body += "<rect x=\"" + fixed_text(left, 1) + "\" y=\"" + fixed_text(top, 1) + "\" width=\"" + fixed_text(end, 1) +
           "\" height=\"" + fixed_text(end, 1) + "\" fill=\"none\" stroke=\"#808080\"/>\n";
-  double const width = (std::max)(left + end + 70, 560.0);
+  double const width = (std::max)(left + end + 40 + name_length / 2, 560.0);
   return detail::svg_frame(
       width, top + end + 40, title,
       "accuracy " + detail::percent(matrix.accuracy()) + " of " + std::to_string(matrix.images()) + " images", body);

@@ -35,7 +35,7 @@ struct prediction {
 class classifier {
  public:
   /// Makes a model of the described layers.
-  /// @pre as many parameters and statistics as the layers have
+  /// @pre the vectors are those of a model of these layers
   /// @throws precondition_error if there are no such layers
   classifier(model_description description, std::span<float const> parameters, std::span<float const> statistics);
 

@@ -38,7 +38,7 @@ TUTTI_DECL void save_model(std::filesystem::path const& file, model_description 
     begin = end;
   }
   std::string front = header.dump();
-  constexpr std::size_t alignment = 8;  // of the tensors, for programs that map the file into memory
+  constexpr std::size_t alignment = 8;  // bytes; programs may map the tensors into memory
   front.resize((front.size() + alignment - 1) / alignment * alignment, ' ');
   std::uint64_t const length = front.size();
   try {
@@ -48,8 +48,8 @@ TUTTI_DECL void save_model(std::filesystem::path const& file, model_description 
     std::vector<float> numbers;
     for (auto const& place : places) {
       auto const source = place.is_statistic ? statistics : parameters;
-      numbers.clear();
-      place.for_each([&](std::size_t at) { numbers.push_back(source[at]); });
+      numbers.resize(place.size());
+      place.for_each([&](std::size_t i, std::size_t at) { numbers[i] = source[at]; });
       output.write(std::as_bytes(std::span(numbers)));
     }
     output.commit();

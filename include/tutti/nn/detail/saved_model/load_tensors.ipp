@@ -77,7 +77,7 @@ TUTTI_DECL std::vector<std::string> load_tensors(tensor_file const& file, std::s
     numbers.resize(place->size());
     file.read(*tensor, numbers);
     auto const destination = place->is_statistic ? statistics : parameters;
-    place->for_each([&, next = numbers.data()](std::size_t at) mutable { destination[at] = *next++; });
+    place->for_each([&](std::size_t i, std::size_t at) { destination[at] = numbers[i]; });
   }
   return left_out;
 }

@@ -4,7 +4,7 @@
 #include <tutti/detail/base/message.hpp>
 #include <tutti/nn/detail/saved_model/tensor_file.hpp>
 #include <tutti/nn/saved_model/base/error.hpp>
-#include <tutti/nn/saved_model/base/strict_json.hpp>
+#include <tutti/nn/saved_model/base/json.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -33,8 +33,8 @@ static_assert(std::endian::native == std::endian::little, "safetensors holds num
   constexpr std::pair<std::string_view, std::uint64_t> sizes[] = {
       {"BOOL", 1}, {"U8", 1},  {"I8", 1},  {"F8_E5M2", 1}, {"F8_E4M3", 1}, {"U16", 2}, {"I16", 2}, {"F16", 2},
       {"BF16", 2}, {"U32", 4}, {"I32", 4}, {"F32", 4},     {"U64", 8},     {"I64", 8}, {"F64", 8}};
-  auto const* const found = std::ranges::find(sizes, type, &std::pair<std::string_view, std::uint64_t>::first);
-  return found == std::end(sizes) ? 0 : found->second;
+  auto const* const size = std::ranges::find(sizes, type, &std::pair<std::string_view, std::uint64_t>::first);
+  return size == std::end(sizes) ? 0 : size->second;
 }
 
 TUTTI_DECL tensor_file::tensor_file(std::filesystem::path const& name)
@@ -69,35 +69,34 @@ TUTTI_DECL tensor_file::tensor_file(std::filesystem::path const& name)
 
 TUTTI_DECL void tensor_file::add_tensors(std::string_view header, std::uint64_t first, std::uint64_t size) {
   constexpr std::size_t deepest = 3;
-  constexpr std::uint64_t any = UINT64_MAX;
   auto const document = parse_json(header, deepest);
   if (!document.is_object()) {
     throw model_error(std::string("its header must be an object of JSON, not ") + document.type_name());
   }
   for (auto const& [name, value] : document.items()) {
-    json_reader const in(value, '"' + name + '"');
+    json_reader const reader(value, '"' + name + '"');
     if (name == "__metadata__") {
       for (auto const& text : value.items()) {
-        metadata_[text.key()] = in.text(text.key());
+        metadata_[text.key()] = reader.text(text.key());
       }
       continue;
     }
-    entry tensor{name, in.text("dtype"), {}, 0, 0};
+    entry tensor{name, reader.text("dtype"), {}, 0, 0};
     std::uint64_t bytes = bytes_of_type(tensor.type);
     if (bytes == 0) {
-      in.fail("is of the unknown type " + tensor.type + "; convert it to F32");
+      reader.fail("is of the unknown type " + tensor.type + "; convert it to F32");
     }
-    for (auto const count : in.member("shape").whole_numbers(any)) {
+    for (auto const count : reader.member("shape").whole_numbers(UINT64_MAX)) {
       tensor.shape.push_back(count);
       if (count != 0 && bytes > size / count) {
-        in.fail(tutti::detail::message(
+        reader.fail(tutti::detail::message(
             {"has the shape ", shape_text(tensor.shape), "..., more than the ", size, " bytes of the file"}));
       }
       bytes *= count;
     }
-    auto const offsets = in.member("data_offsets").whole_numbers(size - first);
+    auto const offsets = reader.member("data_offsets").whole_numbers(size - first);
     if (offsets.size() != 2 || offsets[0] > offsets[1] || offsets[1] - offsets[0] != bytes) {
-      in.fail(tutti::detail::message(
+      reader.fail(tutti::detail::message(
           {"must have two offsets with ", bytes, " bytes between them, not ", shape_text(offsets)}));
     }
     tensor.begin = first + offsets[0];

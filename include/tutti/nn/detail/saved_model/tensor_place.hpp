@@ -4,6 +4,7 @@
 #include <tutti/detail/base/linkage.hpp>
 #include <tutti/nn/extend/geometry.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -35,21 +36,50 @@ struct tensor_place {
     return product;
   }
 
-  /// Calls f with the number of each element in the vector, in PyTorch's order.
+  /// Calls f(i, at) for each element: its number in PyTorch's order, and its number in the vector.
+  ///
+  /// Units that are beside each other in the vector are far from each other in the tensor, and the elements of a unit
+  /// are far from each other in the vector. So units are visited in tiles of a cache line.
   template <class F>
   void for_each(F f) const {
-    visit(axes, first, f);
+    std::vector<loop> loops;
+    loop units{1, 1, 1};
+    std::size_t i_stride = size();
+    for (auto const& [count, stride] : axes) {
+      i_stride /= count;
+      if (stride == 1 && units.count == 1) {
+        units = {count, i_stride, stride};
+      } else {
+        loops.push_back({count, i_stride, stride});
+      }
+    }
+    constexpr std::size_t tile = 16;
+    for (std::size_t unit = 0; unit < units.count; unit += tile) {
+      std::size_t const end = (std::min)(units.count, unit + tile);
+      visit(loops, 0, first, [&](std::size_t i, std::size_t at) {
+        for (std::size_t u = unit; u != end; ++u) {
+          f(i + u * units.i_stride, at + u);
+        }
+      });
+    }
   }
 
  private:
+  struct loop {
+    std::size_t count;
+    std::size_t i_stride;
+    std::size_t at_stride;
+  };
+
   template <class F>
-  static void visit(std::span<axis const> loops, std::size_t at, F& f) {
+  static void visit(std::span<loop const> loops, std::size_t i, std::size_t at, F const& f) {
     if (loops.empty()) {
-      f(at);
+      f(i, at);
       return;
     }
-    for (std::size_t i = 0; i != loops.front().count; ++i, at += loops.front().stride) {
-      visit(loops.subspan(1), at, f);
+    auto const& outer = loops.front();
+    for (std::size_t k = 0; k != outer.count; ++k) {
+      visit(loops.subspan(1), i + k * outer.i_stride, at + k * outer.at_stride, f);
     }
   }
 };

@@ -42,7 +42,7 @@ struct model_description {
 [[nodiscard]] TUTTI_DECL std::string encode(model_description const& description);
 
 /// Decodes the result of `encode`.
-/// @throws model_error, which names the layer and the member: the text is something else, the layers do not fit each
+/// @throws model_error that names the layer and the member: the text is something else, the layers do not fit each
 ///         other, or the model is larger than any machine
 [[nodiscard]] TUTTI_DECL model_description decode_description(std::string_view text);
 

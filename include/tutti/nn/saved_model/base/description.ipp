@@ -5,8 +5,8 @@
 #include <tutti/extend/expects.hpp>
 #include <tutti/nn/base/window.hpp>
 #include <tutti/nn/saved_model/base/description.hpp>
+#include <tutti/nn/saved_model/base/json.hpp>
 #include <tutti/nn/saved_model/base/module_names.hpp>
-#include <tutti/nn/saved_model/base/strict_json.hpp>
 #include <tutti/version.hpp>
 
 #include <nlohmann/json.hpp>
@@ -189,75 +189,76 @@ class layer_reader {
   }
 
  private:
-  [[nodiscard]] static geometry::variant layer(json_reader const& in) {
-    auto const kind = in.text("kind");
+  [[nodiscard]] static geometry::variant layer(json_reader const& reader) {
+    auto const kind = reader.text("kind");
     if (kind == "dense") {
-      return {
-          geometry::dense{in.whole("inputs", 1, largest_layer), in.whole("outputs", 1, largest_layer), activation(in)}};
+      return {geometry::dense{reader.whole("inputs", 1, largest_layer), reader.whole("outputs", 1, largest_layer),
+                              activation(reader)}};
     }
     if (kind == "convolution") {
-      return {convolution(in)};
+      return {convolution(reader)};
     }
     if (kind == "max_pool" || kind == "average_pool") {
-      return {pooling(in, kind == "max_pool" ? geometry::pooling_kind::largest : geometry::pooling_kind::mean)};
+      return {pooling(reader, kind == "max_pool" ? geometry::pooling_kind::largest : geometry::pooling_kind::mean)};
     }
     if (kind == "batch_norm") {
-      geometry::batch_norm const norm{shape(in.member("image")), activation(in), static_cast<float>(in.real("epsilon")),
-                                      static_cast<float>(in.real("momentum"))};
+      geometry::batch_norm const norm{shape(reader.member("image")), activation(reader),
+                                      static_cast<float>(reader.real("epsilon")),
+                                      static_cast<float>(reader.real("momentum"))};
       if (norm.activation != activation_kind::identity && norm.activation != activation_kind::relu) {
-        in.fail("must have the activation identity or relu, not " + in.text("activation"));
+        reader.fail("must have the activation identity or relu, not " + reader.text("activation"));
       }
       return {norm};
     }
     if (kind == "dropout") {
-      double const probability = in.real("probability");
+      double const probability = reader.real("probability");
       if (!(probability >= 0 && probability < 1)) {
-        in.fail(tutti::detail::message({"must have a probability from 0 to below 1, not ", probability}));
+        reader.fail(tutti::detail::message({"must have a probability from 0 to below 1, not ", probability}));
       }
-      return {geometry::dropout{in.whole("numbers", 1, largest_layer),
+      return {geometry::dropout{reader.whole("numbers", 1, largest_layer),
                                 static_cast<std::uint32_t>(probability * 4294967296.0),
                                 static_cast<float>(1 / (1 - probability)), 0}};
     }
     if (kind == "channels_last") {
-      return {geometry::channels_last{shape(in.member("image"))}};
+      return {geometry::channels_last{shape(reader.member("image"))}};
     }
     if (kind == "residual") {
-      return {geometry::residual{list(in.member("body")), list(in.member("shortcut"))}};
+      return {geometry::residual{list(reader.member("body")), list(reader.member("shortcut"))}};
     }
     if (kind == "weight_norm") {
-      return {weight_norm(in)};
+      return {weight_norm(reader)};
     }
-    in.fail("is of an unknown kind, " + kind + "; read it with the version of tutti that wrote it");
+    reader.fail("is of an unknown kind, " + kind + "; read it with the version of tutti that wrote it");
   }
 
-  [[nodiscard]] static geometry::convolution convolution(json_reader const& in) {
-    auto const input = shape(in.member("input"));
-    auto const places = rectangle(in.member("window"), input.rows, input.columns);
-    auto const channels = in.whole("channels", 1, largest_layer);
+  [[nodiscard]] static geometry::convolution convolution(json_reader const& reader) {
+    auto const input = shape(reader.member("input"));
+    auto const places = rectangle(reader.member("window"), input.rows, input.columns);
+    auto const channels = reader.whole("channels", 1, largest_layer);
     geometry::convolution const result{input,
                                        {channels, places.places(input.rows), places.places(input.columns)},
                                        places,
-                                       in.whole("groups", 1, input.channels),
-                                       in.truth("bias"),
-                                       activation(in)};
+                                       reader.whole("groups", 1, input.channels),
+                                       reader.truth("bias"),
+                                       activation(reader)};
     if (input.channels % result.groups != 0 || channels % result.groups != 0) {
-      in.fail(tutti::detail::message(
+      reader.fail(tutti::detail::message(
           {"has ", result.groups, " groups, which must divide its channels, ", input.channels, " and ", channels}));
     }
     if (result.output.size() > largest_layer || result.fan_in() > largest_layer) {
-      in.fail(tutti::detail::message({"has ", result.output.size(), " outputs of ", result.fan_in(),
-                                      " inputs each, but at most ", largest_layer, " are allowed"}));
+      reader.fail(tutti::detail::message({"has ", result.output.size(), " outputs of ", result.fan_in(),
+                                          " inputs each, but at most ", largest_layer, " are allowed"}));
     }
     return result;
   }
 
-  [[nodiscard]] static geometry::pooling pooling(json_reader const& in, geometry::pooling_kind kind) {
-    auto const input = shape(in.member("input"));
-    auto const vertical = rectangle(in.member("vertical"), input.rows, input.rows);
-    auto const horizontal = rectangle(in.member("horizontal"), input.columns, input.columns);
+  [[nodiscard]] static geometry::pooling pooling(json_reader const& reader, geometry::pooling_kind kind) {
+    auto const input = shape(reader.member("input"));
+    auto const vertical = rectangle(reader.member("vertical"), input.rows, input.rows);
+    auto const horizontal = rectangle(reader.member("horizontal"), input.columns, input.columns);
     if (vertical != horizontal && (vertical != window{input.rows} || horizontal != window{input.columns})) {
-      in.fail(tutti::detail::message({"must have a square window, or one of the whole image, not one of ",
-                                      vertical.side, " x ", horizontal.side}));
+      reader.fail(tutti::detail::message({"must have a square window, or one of the whole image, not one of ",
+                                          vertical.side, " x ", horizontal.side}));
     }
     return {kind,
             input,
@@ -266,8 +267,8 @@ class layer_reader {
             horizontal};
   }
 
-  [[nodiscard]] static geometry::weight_norm weight_norm(json_reader const& in) {
-    geometry::weight_norm result{list(in.member("layer"))};
+  [[nodiscard]] static geometry::weight_norm weight_norm(json_reader const& reader) {
+    geometry::weight_norm result{list(reader.member("layer"))};
     if (result.layer.size() == 1) {
       if (auto const* const dense = std::get_if<geometry::dense>(&result.layer.front().description)) {
         result.blocks = 1;
@@ -280,32 +281,32 @@ class layer_reader {
       }
     }
     if (result.units == 0) {
-      in.fail(tutti::detail::message({"must have exactly one layer, dense or a convolution, not ", result.layer.size(),
-                                      " layers or another kind"}));
+      reader.fail(tutti::detail::message({"must have exactly one layer, dense or a convolution, not ",
+                                          result.layer.size(), " layers or another kind"}));
     }
     result.layer_parameters = sizes_of(std::span(result.layer)).parameters;
     return result;
   }
 
-  [[nodiscard]] static window rectangle(json_reader const& in, std::size_t rows, std::size_t columns) {
-    window const result{in.whole("side", 1, largest_side), in.whole("stride", 1, largest_window),
-                        in.whole("padding", 0, largest_window)};
+  [[nodiscard]] static window rectangle(json_reader const& reader, std::size_t rows, std::size_t columns) {
+    window const result{reader.whole("side", 1, largest_side), reader.whole("stride", 1, largest_window),
+                        reader.whole("padding", 0, largest_window)};
     if (result.padding >= result.side || rows + 2 * result.padding < result.side ||
         columns + 2 * result.padding < result.side) {
-      in.fail(tutti::detail::message({"has a side of ", result.side, " and a padding of ", result.padding,
-                                      ", which do not fit into ", rows, " x ", columns, " pixels"}));
+      reader.fail(tutti::detail::message({"has a side of ", result.side, " and a padding of ", result.padding,
+                                          ", which do not fit into ", rows, " x ", columns, " pixels"}));
     }
     return result;
   }
 
-  [[nodiscard]] static activation_kind activation(json_reader const& in) {
-    auto const word = in.text("activation");
+  [[nodiscard]] static activation_kind activation(json_reader const& reader) {
+    auto const word = reader.text("activation");
     for (std::size_t i = 0; i != activation_words.size(); ++i) {
       if (word == activation_words[i]) {
         return static_cast<activation_kind>(i);
       }
     }
-    in.fail("has an unknown activation, " + word + "; read it with the version of tutti that wrote it");
+    reader.fail("has an unknown activation, " + word + "; read it with the version of tutti that wrote it");
   }
 };
 
@@ -353,32 +354,32 @@ TUTTI_DECL std::string encode(model_description const& description) {
 TUTTI_DECL model_description decode_description(std::string_view text) {
   constexpr std::size_t deepest = 64;
   auto const document = detail::parse_json(text, deepest);
-  detail::json_reader const in(document, "the description");
-  model_description result{.layers = detail::layer_reader::list(in.member("layers")),
-                           .image = detail::layer_reader::shape(in.member("image")),
-                           .classes = in.whole("classes", 1, detail::largest_layer),
-                           .training = in.text("training"),
-                           .version = in.text("version")};
+  detail::json_reader const reader(document, "the description");
+  model_description result{.layers = detail::layer_reader::list(reader.member("layers")),
+                           .image = detail::layer_reader::shape(reader.member("image")),
+                           .classes = reader.whole("classes", 1, detail::largest_layer),
+                           .training = reader.text("training"),
+                           .version = reader.text("version")};
   auto const sizes = detail::sizes_of(result.layers);
   if (sizes.inputs != result.image.size() || sizes.outputs != result.classes) {
-    in.fail(tutti::detail::message({"is of images of ", result.image.size(), " numbers in ", result.classes,
-                                    " classes, but its layers take ", sizes.inputs, " and give ", sizes.outputs}));
+    reader.fail(tutti::detail::message({"is of images of ", result.image.size(), " numbers in ", result.classes,
+                                        " classes, but its layers take ", sizes.inputs, " and give ", sizes.outputs}));
   }
-  auto const names = in.member("class_names");
+  auto const names = reader.member("class_names");
   for (std::size_t i = 0; i != names.size(); ++i) {
     result.class_names.push_back(names.item(i).text());
   }
   if (!names.empty() && names.size() != result.classes) {
-    in.fail(tutti::detail::message({"names ", names.size(), " classes, but has ", result.classes}));
+    reader.fail(tutti::detail::message({"names ", names.size(), " classes, but has ", result.classes}));
   }
-  auto const channels = in.member("numbers");
+  auto const channels = reader.member("numbers");
   std::vector<normalisation::channel> numbers;
   for (std::size_t i = 0; i != channels.size(); ++i) {
     auto const channel = channels.item(i);
     numbers.push_back({static_cast<float>(channel.real("factor")), static_cast<float>(channel.real("offset"))});
   }
   if (numbers.size() != result.image.channels) {
-    in.fail(tutti::detail::message(
+    reader.fail(tutti::detail::message(
         {"converts ", numbers.size(), " channels, but its images have ", result.image.channels}));
   }
   result.numbers = normalisation(std::move(numbers));

@@ -56,5 +56,5 @@ class json_reader {
 }  // namespace tutti::nn::detail
 
 #ifndef TUTTI_SEPARATE_COMPILATION
-#include <tutti/nn/saved_model/base/strict_json.ipp>
+#include <tutti/nn/saved_model/base/json.ipp>
 #endif

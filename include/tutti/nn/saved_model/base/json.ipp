@@ -3,7 +3,7 @@
 
 #include <tutti/detail/base/message.hpp>
 #include <tutti/nn/saved_model/base/error.hpp>
-#include <tutti/nn/saved_model/base/strict_json.hpp>
+#include <tutti/nn/saved_model/base/json.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -50,11 +50,11 @@ TUTTI_DECL json_reader json_reader::member(std::string const& name) const {
   if (!value_->is_object()) {
     refuse("an object");
   }
-  auto const found = value_->find(name);
-  if (found == value_->end()) {
+  auto const entry = value_->find(name);
+  if (entry == value_->end()) {
     fail("must have a member \"" + name + '"');
   }
-  return {*found, path_ + ", " + name};
+  return {*entry, path_ + ", " + name};
 }
 
 TUTTI_DECL json_reader json_reader::item(std::size_t i) const {
@@ -95,19 +95,19 @@ TUTTI_DECL std::uint64_t json_reader::whole(std::uint64_t low, std::uint64_t hig
 }
 
 TUTTI_DECL double json_reader::real(std::string const& name) const {
-  auto const in = member(name);
-  if (!in.value_->is_number() || !std::isfinite(in.value_->get<float>())) {
-    in.refuse("a number of a float's range");
+  auto const reader = member(name);
+  if (!reader.value_->is_number() || !std::isfinite(reader.value_->get<float>())) {
+    reader.refuse("a number of a float's range");
   }
-  return in.value_->get<double>();
+  return reader.value_->get<double>();
 }
 
 TUTTI_DECL bool json_reader::truth(std::string const& name) const {
-  auto const in = member(name);
-  if (!in.value_->is_boolean()) {
-    in.refuse("true or false");
+  auto const reader = member(name);
+  if (!reader.value_->is_boolean()) {
+    reader.refuse("true or false");
   }
-  return in.value_->get<bool>();
+  return reader.value_->get<bool>();
 }
 
 TUTTI_DECL void json_reader::fail(std::string const& reason) const {
@@ -116,9 +116,9 @@ TUTTI_DECL void json_reader::fail(std::string const& reason) const {
 
 TUTTI_DECL void json_reader::refuse(char const* expected) const {
   constexpr std::size_t longest = 40;
-  auto const found = value_->dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
-  fail(std::string("must be ") + expected + ", not " + found.substr(0, longest) +
-       (found.size() > longest ? "..." : ""));
+  auto const value = value_->dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+  fail(std::string("must be ") + expected + ", not " + value.substr(0, longest) +
+       (value.size() > longest ? "..." : ""));
 }
 
 }  // namespace tutti::nn::detail
