@@ -3,6 +3,7 @@
 #include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/checkpoint/base/error.hpp>
 #include <tutti/nn/checkpoint/checkpointer.hpp>
+#include <tutti/nn/checkpoint/read_checkpoint.hpp>
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/layer/batch_norm.hpp>
 #include <tutti/nn/layer/dense.hpp>
@@ -93,15 +94,19 @@ nn::settings make_settings(strategy_kind kind = strategy_kind::synchronous) {
   return s;
 }
 
-/// A replica with layers that have statistics or draw random numbers.
-nn::replica replica(tutti::rank_type rank, tutti::rank_type size, nn::settings const& s = make_settings()) {
-  nn::set_threads(1);
+/// Layers that have statistics or draw random numbers.
+nn::layer_list<float> make_layers(){
   nn::layer_list<float> layers;
   layers.push_back(nn::dense<float, nn::relu>(784, 12));
   layers.push_back(nn::batch_norm<float>(nn::image_shape{1, 1, 12}));
   layers.push_back(nn::dropout<float>(12, 0.2F));
   layers.push_back(nn::dense<float, nn::identity>(12, 10));
-  return nn::replica(nn::model<float>(std::move(layers), nn::replica::extra_scalars), images().training, images().test,
+  return layers;
+}
+
+nn::replica replica(tutti::rank_type rank, tutti::rank_type size, nn::settings const& s = make_settings()) {
+  nn::set_threads(1);
+  return nn::replica(nn::model<float>(make_layers(), nn::replica::extra_scalars), images().training, images().test,
                      s, rank, size);
 }
 
@@ -362,6 +367,29 @@ BOOST_AUTO_TEST_CASE(another_number_of_ranks_goes_on_from_the_same_weights) {
   }
   keep.resume = true;
   BOOST_TEST(train(2, keep).failure.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_checkpoint_is_a_model_to_programs_that_know_its_folder_only) {
+  auto const numbers = nn::numbers_for(images().training, false);
+  auto const description = nn::encode(nn::describe(make_layers(), images().training, numbers));
+  for (auto const kind : {strategy_kind::synchronous, strategy_kind::local_sgd}) {
+    for (bool const is_sharded : {false, true}) {
+      scratch const folder;
+      nn::checkpoint_options options{folder.path(), batches, 2, is_sharded};
+      options.model = description;
+      auto const result = train(2, options, never, make_settings(kind), kind);
+      BOOST_REQUIRE(result.failure.empty());
+      auto const training = nn::read_checkpoint(folder.path());
+      BOOST_TEST(nn::encode(training.model) == description);
+      BOOST_TEST(training.settings.starts_with(print_of(make_settings(kind)).text()));
+      BOOST_TEST(training.step == batches * epochs);
+      BOOST_TEST(training.place.epoch == epochs);
+      BOOST_TEST(training.results.epochs.size() == epochs);
+      // The numbers of a run begin with the weights of rank 0.
+      std::size_t const bytes = training.parameters.size() * sizeof(float);
+      BOOST_TEST(std::memcmp(result.numbers.data(), training.parameters.data(), bytes) == 0);
+    }
+  }
 }
 
 BOOST_AUTO_TEST_CASE(files_of_the_user_stay) {

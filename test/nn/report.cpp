@@ -5,6 +5,7 @@
 #include <tutti/nn/checkpoint/base/fingerprint.hpp>
 #include <tutti/nn/detail/report/epoch_message.hpp>
 #include <tutti/nn/detail/report/training_curves.hpp>
+#include <tutti/nn/report/confusion_matrix.hpp>
 #include <tutti/nn/report/json.hpp>
 #include <tutti/nn/report/json_lines.hpp>
 #include <tutti/nn/report/progress.hpp>
@@ -252,6 +253,79 @@ BOOST_AUTO_TEST_CASE(texts_are_the_same_whatever_the_language) {
   auto const texts_before = file_texts();
   support::comma_locale const language;
   BOOST_TEST(file_texts() == texts_before, boost::test_tools::per_element());
+}
+
+namespace {
+
+/// 100 images of each class: most are recognised, some are taken for the next class, few for the class behind it.
+nn::confusion_matrix made_up_confusions(std::size_t classes) {
+  nn::confusion_matrix matrix(classes);
+  for (std::size_t label = 0; label != classes; ++label) {
+    for (std::size_t i = 0; i != 100; ++i) {
+      matrix.add(label, (label + (i < label % 7 ? 1 : i == 99 ? 2 : 0)) % classes);
+    }
+  }
+  return matrix;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_confusion_matrix_counts_classes) {
+  auto const matrix = made_up_confusions(4);
+  BOOST_TEST(matrix.images() == 400U);
+  BOOST_TEST(matrix.images(3) == 100U);
+  BOOST_TEST(matrix.count(3, 0) == 3U);
+  BOOST_TEST(matrix.accuracy(3) == 0.96);
+  BOOST_TEST(matrix.accuracy() == (99.0 + 98 + 97 + 96) / 400);
+  auto const worst = matrix.worst(2);
+  BOOST_TEST(worst.size() == 2U);
+  BOOST_TEST((worst[0].label == 3 && worst[0].answer == 0 && worst[0].images == 3));
+  BOOST_TEST((worst[1].label == 2 && worst[1].answer == 3 && worst[1].images == 2));
+  BOOST_TEST(nn::confusion_matrix(2).accuracy() == 0);
+  BOOST_TEST(nn::confusion_matrix(2).worst(9).empty());
+  BOOST_CHECK_THROW(nn::confusion_matrix(2).add(0, 2), tutti::precondition_error);
+  BOOST_CHECK_THROW(nn::confusion_matrix(0), tutti::precondition_error);
+  BOOST_CHECK_THROW((void)nn::to_text(matrix, std::vector<std::string>{"a"}), tutti::precondition_error);
+}
+
+BOOST_AUTO_TEST_CASE(a_confusion_matrix_fits_the_terminal) {
+  std::vector<std::string> const names{"cat", "d\xc3\xa9j\xc3\xa0 vu", "a<b&c", "a name beyond sixteen letters"};
+  auto const text = nn::to_text(made_up_confusions(4), names);
+  BOOST_TEST(text ==
+             "accuracy 97.5 % of 400 images\n\n"
+             "class             images  accuracy  cat d\xc3\xa9j\xc3\xa0 a<b& a na\n"
+             "cat                  100    99.0 %   99    0    1    0\n"
+             "d\xc3\xa9j\xc3\xa0 vu              100    98.0 %    0   98    1    1\n"
+             "a<b&c                100    97.0 %    1    0   97    2\n"
+             "a name beyond si     100    96.0 %    3    1    0   96\n");
+  for (std::size_t const classes : {1U, 2U, 11U, 12U, 13U, 40U, 256U}) {
+    for (std::size_t const columns : {20U, 80U, 200U}) {
+      auto const matrix = made_up_confusions(classes);
+      auto const report = nn::to_text(matrix, {}, columns);
+      std::size_t longest = 0;
+      for (std::size_t begin = 0, end = 0; begin != report.size(); begin = end + 1) {
+        end = report.find('\n', begin);
+        longest = (std::max)(longest, end - begin);
+      }
+      BOOST_TEST(longest <= (std::max)(columns, std::size_t{60}));
+      BOOST_TEST(count(report, "\n") <= 45U);
+      BOOST_TEST((count(report, "most frequent") == 1) == (classes > 1 && 23 + 5 * classes > columns));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_confusion_matrix_is_drawn) {
+  std::vector<std::string> const names{"cat", "dog", "a<b&c", "a name beyond sixteen letters"};
+  auto const picture = nn::plot_svg(made_up_confusions(4), names, "digits");
+  BOOST_TEST(count(picture, "<svg") == 1U);
+  BOOST_TEST(count(picture, "fill-opacity") == 4U + 3 + 4);  // the diagonal, then the numbers that are not 0
+  BOOST_TEST(count(picture, ">a&lt;b&amp;c<") == 2U);
+  BOOST_TEST(count(picture, ">97<") == 1U);
+  BOOST_TEST(count(picture, ">accuracy 97.5 % of 400 images<") == 1U);
+  if (char const* const file = std::getenv("TUTTI_TEST_PICTURE")) {
+    std::ofstream(file) << nn::plot_svg(made_up_confusions(10), {}, "a model of digits");
+    std::ofstream(std::string(file) + "100.svg") << nn::plot_svg(made_up_confusions(100), {}, "a model of 100 classes");
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_terminal_gets_a_moving_line_but_not_that_of_mpirun) {

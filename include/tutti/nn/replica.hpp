@@ -168,8 +168,6 @@ class replica {
   [[nodiscard]] std::span<binned_sum const> test_sums() const noexcept { return test_.sums(); }
 
  private:
-  [[nodiscard]] normalisation normalisation_of(dataset const& training) const;
-
   [[nodiscard]] std::span<std::uint32_t const> shard(std::size_t b) const noexcept { return batches_.part(b); }
 
   /// The piece of this rank's part of batch b that begins at its sample `first`.

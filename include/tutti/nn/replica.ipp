@@ -28,10 +28,10 @@ TUTTI_DECL replica::replica(std::unique_ptr<learner> learner, dataset const& tra
       shard_(batches_.max_part_size(plan_)),
       piece_(settings.micro_batch == 0 || !learner_->reads_images() ? shard_
                                                                     : (std::min)(settings.micro_batch, shard_)),
-      training_(image_source(training, normalisation_of(training), settings.augmentation, settings.seed),
+      training_(image_source(training, numbers_for(training, settings.standardise), settings.augmentation, settings.seed),
                 learner_->reads_images() ? piece_ : 1,
                 settings.prefetch ? detail::loading_time::ahead : detail::loading_time::when_asked),
-      test_(image_source(test, normalisation_of(training)),
+      test_(image_source(test, numbers_for(training, settings.standardise)),
             !learner_->reads_images()   ? 1
             : settings.micro_batch == 0 ? 256
                                         : std::min<std::size_t>(256, settings.micro_batch),
@@ -124,10 +124,6 @@ TUTTI_DECL std::span<float> replica::gradient(std::size_t b, gradient_listener& 
 
 TUTTI_DECL void replica::rescale_to_local_mean(std::size_t b) {
   learner_->multiply(static_cast<float>(batch_size(b)) / static_cast<float>(shard_size(b)));
-}
-
-TUTTI_DECL normalisation replica::normalisation_of(dataset const& training) const {
-  return settings_.standardise ? to_standard_scores(training) : to_unit_interval(training.shape.channels);
 }
 
 TUTTI_DECL image_batch replica::load(std::span<std::uint32_t const> piece_samples) {

@@ -56,7 +56,7 @@ BEGIN {
   vendor("^boost/", "^tutti/asio\\.hpp$")
   vendor("^(xtensor|xtensor-blas|xtl)/|^(cblas|zlib)\\.h$", "^tutti/nn/")
   vendor("^dnnl\\.(h|hpp)$", "^tutti/nn/detail/(convolution|products)/onednn\\.hpp$")
-  vendor("^nlohmann/", "^tutti/(nn/report|trace)/json[./_]")
+  vendor("^nlohmann/", "^tutti/((nn/report|nn/saved_model/base|trace)/json[./_]|nn/(detail/)?saved_model/.*[.]ipp$)")
   vendor("^openssl/", "^tutti/detail/tls/")
   vendor("^infiniband/", "^tutti/verbs/detail/")
   vendor("^mpi\\.h$", "^tutti/mpi\\.hpp$")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Compiles every C++ block of README.md and of these pages of docs/guide. Programs of the guide must print the text that
+# Compiles every C++ block of README.md, of these pages of docs/guide, and of a page of docs/trainer. Programs of the guide must print the text that
 # the page shows, and user-written topologies and reductions satisfy the laws.
 set(tutti_guide_pages elements failure first-program library mistakes operators own-axes topologies)
 
@@ -29,6 +29,10 @@ foreach(page IN LISTS tutti_guide_pages)
   tutti_page_blocks(${name} ${PROJECT_SOURCE_DIR}/docs/guide/${page}.md)
   list(APPEND guide_blocks ${${name}_blocks})
 endforeach()
+if(TARGET tutti::nn)
+  tutti_page_blocks(trainer_using_models ${PROJECT_SOURCE_DIR}/docs/trainer/using-models.md)
+  list(APPEND parts ${trainer_using_models_blocks})
+endif()
 foreach(block IN LISTS guide_blocks)
   cmake_path(GET block STEM name)
   file(STRINGS ${block} stands REGEX "^(int main|BOOST_AUTO_TEST_CASE)")

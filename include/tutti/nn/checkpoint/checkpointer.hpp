@@ -148,7 +148,7 @@ class checkpointer {
   }
 
   bool open(detail::checkpoint_folder::loaded_checkpoint& last, checkpoint_start start) {
-    folder_.emplace(options_.folder, options_.keep);
+    folder_.emplace(options_.folder, options_.keep, options_.model);
     if (start == checkpoint_start::continuation) {
       return false;
     }
@@ -172,7 +172,7 @@ class checkpointer {
     receipt result;
     try {
       if (world_.rank() != 0) {
-        folder_.emplace(options_.folder, options_.keep);
+        folder_.emplace(options_.folder, options_.keep, options_.model);
       }
       if (restores_part) {
         restore_part(folder_->read_shard(step, world_.rank(), world_.size(), parts[world_.rank()], expected_));

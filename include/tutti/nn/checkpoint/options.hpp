@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <string>
 
 namespace tutti::inline v0_1_0::nn {
 
@@ -17,6 +18,8 @@ struct checkpoint_options {
   /// True: each rank writes a part, into a folder visible to all; false: rank 0 writes everything.
   bool is_sharded = false;
   bool resume = false;  ///< true: continue from the last intact checkpoint, if there is one
+  /// Encoded description of the model (`encode`), so that `read_checkpoint` needs the folder only; may be empty.
+  std::string model = {};
 };
 
 }  // namespace tutti::nn

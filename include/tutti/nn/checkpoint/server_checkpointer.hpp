@@ -42,7 +42,7 @@ class server_checkpointer {
     bool has_checkpoint = false;
     if (world.rank() == 0) {
       try {
-        folder_.emplace(options.folder, options.keep);
+        folder_.emplace(options.folder, options.keep, options.model);
         if (auto latest = folder_->begin(options.resume, expected_)) {
           last = std::move(*latest);
           notes_ = std::move(last.notes);

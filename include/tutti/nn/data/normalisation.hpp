@@ -62,6 +62,10 @@ class normalisation {
 /// @pre at least one image
 [[nodiscard]] TUTTI_DECL normalisation to_standard_scores(dataset const& set);
 
+/// The conversion in a training on this set: to standard scores if `settings::standardise` is true, else to values
+/// from 0 to 1.
+[[nodiscard]] TUTTI_DECL normalisation numbers_for(dataset const& training, bool standardise);
+
 }  // namespace tutti::nn
 
 #ifndef TUTTI_SEPARATE_COMPILATION

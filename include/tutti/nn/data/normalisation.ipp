@@ -45,4 +45,8 @@ TUTTI_DECL normalisation to_standard_scores(dataset const& set) {
   return normalisation(std::move(result));
 }
 
+TUTTI_DECL normalisation numbers_for(dataset const& training, bool standardise) {
+  return standardise ? to_standard_scores(training) : to_unit_interval(training.shape.channels);
+}
+
 }  // namespace tutti::nn

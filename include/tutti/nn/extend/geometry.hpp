@@ -12,7 +12,7 @@
 #include <vector>
 
 /// Descriptions of layers without their arithmetic. Each layer returns one from its member `geometry`, so that a
-/// device can compute the same function of the same parameters.
+/// device can compute the same function of the same parameters, and a file can describe it (`saved_model/`).
 namespace tutti::inline v0_1_0::nn::geometry {
 
 /// y = activation(x W + b). Parameters: W, with a row of `outputs` values for each input, then b.

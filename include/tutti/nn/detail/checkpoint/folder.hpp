@@ -59,13 +59,14 @@ class checkpoint_folder {
  public:
   /// Creates the folder if necessary, and checks that it is writable.
   /// @param keep number of the latest checkpoints to keep; others are removed
+  /// @param model encoded description of the model, for programs that know the folder only; may be empty
   /// @throws checkpoint_error
-  explicit checkpoint_folder(std::filesystem::path folder, std::size_t keep = 2);
+  explicit checkpoint_folder(std::filesystem::path folder, std::size_t keep = 2, std::string model = {});
 
   [[nodiscard]] std::filesystem::path const& path() const noexcept { return names_.folder(); }
 
   /// The steps of all checkpoints, intact or not, latest first.
-  [[nodiscard]] std::vector<std::uint64_t> steps() const;
+  [[nodiscard]] std::vector<std::uint64_t> steps() const { return names_.steps(); }
 
   /// Writes a whole state as one file.
   /// @throws checkpoint_error; the folder is then unchanged
@@ -105,10 +106,6 @@ class checkpoint_folder {
   /// each of another number of ranks
   [[nodiscard]] std::optional<loaded_checkpoint> load_last_good(expected_state const& expected);
 
- private:
-  static std::span<std::byte const> as_bytes(std::string const& text);
-  static std::array<std::uint64_t, 4> words_of(training_position const& position, rank_type ranks, rank_memory memory);
-
   struct block {
     std::size_t first;
     std::size_t count;
@@ -116,9 +113,14 @@ class checkpoint_folder {
   /// The block of `count` numbers in a rank's part.
   static block part_of(std::size_t count, rank_type rank, rank_type ranks, rank_memory memory);
 
-  void load(std::uint64_t step, expected_state const& expected, loaded_checkpoint& output) const;
-
+  /// The identities of the parts that a manifest names.
   static std::vector<file_identity> parts_named(section_file const& manifest, rank_type ranks);
+
+ private:
+  static std::span<std::byte const> as_bytes(std::string const& text);
+  static std::array<std::uint64_t, 4> words_of(training_position const& position, rank_type ranks, rank_memory memory);
+
+  void load(std::uint64_t step, expected_state const& expected, loaded_checkpoint& output) const;
 
   void load_shards(std::uint64_t step, std::span<file_identity const> parts, expected_state const& expected,
                    training_state& state) const;
@@ -129,6 +131,7 @@ class checkpoint_folder {
 
   checkpoint_names names_;
   std::size_t keep_;
+  std::string model_;  // encoded description of the model
 };
 
 }  // namespace tutti::nn::detail::checkpoint

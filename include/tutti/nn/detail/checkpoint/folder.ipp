@@ -11,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -22,8 +21,8 @@
 
 namespace tutti::inline v0_1_0::nn::detail::inline checkpoint {
 
-TUTTI_DECL checkpoint_folder::checkpoint_folder(std::filesystem::path folder, std::size_t keep)
-    : names_(std::move(folder)), keep_((std::max)(keep, std::size_t{1})) {
+TUTTI_DECL checkpoint_folder::checkpoint_folder(std::filesystem::path folder, std::size_t keep, std::string model)
+    : names_(std::move(folder)), keep_((std::max)(keep, std::size_t{1})), model_(std::move(model)) {
   std::error_code code;
   std::filesystem::create_directories(names_.folder(), code);
   if (code || !std::filesystem::is_directory(names_.folder(), code)) {
@@ -33,32 +32,13 @@ TUTTI_DECL checkpoint_folder::checkpoint_folder(std::filesystem::path folder, st
   atomic_file const probe(names_.folder() / "checkpoint-probe");
 }
 
-TUTTI_DECL std::vector<std::uint64_t> checkpoint_folder::steps() const {
-  std::vector<std::uint64_t> result;
-  std::error_code code;
-  tutti::detail::standard_numbers const reserved_numbers;
-  for (std::filesystem::directory_iterator entry(names_.folder(), code), end; !code && entry != end;
-       entry.increment(code)) {
-    auto const name = checkpoint_names::parse(entry->path().filename().string());
-    if (name && name->kind == checkpoint_names::file_kind::whole) {
-      result.push_back(name->step);
-    }
-  }
-  if (code) {
-    throw checkpoint_error("the folder " + names_.folder().string() + " cannot be read: " + code.message());
-  }
-  std::ranges::sort(result, std::greater());
-  return result;
-}
-
 TUTTI_DECL void checkpoint_folder::write(std::uint64_t step, state_view const& state, std::string const& training) {
   auto const place = words_of(state.place, state.ranks, rank_memory::statistics);
-  section_bytes const parts[] = {{section::fingerprint, as_bytes(training)},
-                                 {section::place, std::as_bytes(std::span(place))},
-                                 {section::parameters, std::as_bytes(state.parameters)},
-                                 {section::optimizer, std::as_bytes(state.optimizer)},
-                                 {section::statistics, std::as_bytes(state.statistics)},
-                                 {section::history, as_bytes(state.history)}};
+  section_bytes const parts[] = {
+      {section::fingerprint, as_bytes(training)},           {section::model, as_bytes(model_)},
+      {section::place, std::as_bytes(std::span(place))},    {section::parameters, std::as_bytes(state.parameters)},
+      {section::optimizer, std::as_bytes(state.optimizer)}, {section::statistics, std::as_bytes(state.statistics)},
+      {section::history, as_bytes(state.history)}};
   write_sections(names_.whole(step), parts);
   prune();
 }
@@ -106,6 +86,7 @@ TUTTI_DECL void checkpoint_folder::write_manifest(std::uint64_t step, training_p
     table.push_back(shard.checksum);
   }
   section_bytes const parts[] = {{section::fingerprint, as_bytes(training)},
+                                 {section::model, as_bytes(model_)},
                                  {section::place, std::as_bytes(std::span(place))},
                                  {section::history, as_bytes(history)},
                                  {section::shards, std::as_bytes(std::span(table))}};

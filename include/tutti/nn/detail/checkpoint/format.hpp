@@ -25,7 +25,8 @@ enum class section : std::uint32_t {
   statistics = 5,  ///< statistics of each rank's layers, with their number of images, rank after rank
   history = 6,     ///< steps and epochs so far, for the report
   shards = 7,      ///< identities of the files with the other sections
-  strategy = 8     ///< state of the rank's strategy
+  strategy = 8,    ///< state of the rank's strategy
+  model = 9        ///< encoded description of the model, or an empty text
 };
 
 /// A section to be written.

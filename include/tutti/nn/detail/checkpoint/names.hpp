@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace tutti::inline v0_1_0::nn::detail::inline checkpoint {
 
@@ -31,6 +32,10 @@ class checkpoint_names {
 
   [[nodiscard]] std::filesystem::path whole(std::uint64_t step) const { return stem(step).append(suffix); }
   [[nodiscard]] std::filesystem::path part(std::uint64_t step, rank_type rank, rank_type ranks) const;
+
+  /// The steps of all checkpoints, intact or not, latest first.
+  /// @throws checkpoint_error
+  [[nodiscard]] std::vector<std::uint64_t> steps() const;
 
   /// Parses the name of a file; returns nothing if it is not that of a checkpoint.
   [[nodiscard]] static std::optional<parsed_name> parse(std::string const& name);

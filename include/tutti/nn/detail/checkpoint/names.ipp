@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/standard_numbers.hpp>
+#include <tutti/nn/checkpoint/base/error.hpp>
 #include <tutti/nn/detail/checkpoint/names.hpp>
 
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 namespace tutti::inline v0_1_0::nn::detail::inline checkpoint {
 
@@ -35,6 +39,23 @@ TUTTI_DECL std::optional<checkpoint_names::parsed_name> checkpoint_names::parse(
   } else if (is_part(rest)) {
     result.kind = file_kind::part;
   }
+  return result;
+}
+
+TUTTI_DECL std::vector<std::uint64_t> checkpoint_names::steps() const {
+  std::vector<std::uint64_t> result;
+  std::error_code code;
+  tutti::detail::standard_numbers const reserved_numbers;
+  for (std::filesystem::directory_iterator entry(folder_, code), end; !code && entry != end; entry.increment(code)) {
+    auto const name = parse(entry->path().filename().string());
+    if (name && name->kind == file_kind::whole) {
+      result.push_back(name->step);
+    }
+  }
+  if (code) {
+    throw checkpoint_error("the folder " + folder_.string() + " cannot be read: " + code.message());
+  }
+  std::ranges::sort(result, std::greater());
   return result;
 }
 

@@ -79,6 +79,10 @@ class plot_panel {
   std::vector<plot_curve> curves_;
 };
 
+/// A picture of the elements in `body`, with a title, and a line below it in smaller letters, which may be empty.
+[[nodiscard]] TUTTI_DECL std::string svg_frame(double width, double height, std::string const& title,
+                                               std::string const& subtitle, std::string const& body);
+
 /// A picture of panels, with a title, and a line below it in smaller letters, which may be empty.
 [[nodiscard]] TUTTI_DECL std::string svg_picture(double width, double height, std::string const& title,
                                                  std::string const& subtitle, std::vector<plot_panel> const& panels);

@@ -150,23 +150,28 @@ inline constexpr char const* dark_colours =
     ".plot [stroke=\"#2e8b57\"]{stroke:#5fd394}.plot [stroke=\"#7b4fa3\"]{stroke:#c79df0}"
     "}</style>\n";
 
-TUTTI_DECL std::string svg_picture(double width, double height, std::string const& title, std::string const& subtitle,
-                                   std::vector<plot_panel> const& panels) {
+TUTTI_DECL std::string svg_frame(double width, double height, std::string const& title, std::string const& subtitle,
+                                 std::string const& body) {
   std::string const wide = general_text(width);
   std::string const high = general_text(height);
   auto const centred_text = [&](char const* y, char const* letters, std::string const& text) {
     return std::string("<text x=\"") + general_text(width / 2) + "\" y=\"" + y +
            "\" text-anchor=\"middle\" font-size=\"" + letters + "\">" + escape(text) + "</text>\n";
   };
-  std::string s = std::string("<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"plot\" viewBox=\"0 0 ") + wide + " " +
-                  high + "\" width=\"" + wide + "\" height=\"" + high +
-                  "\" font-family=\"DejaVu Sans, Helvetica, Arial, sans-serif\" font-size=\"12\" fill=\"#202020\">\n" +
-                  dark_colours + "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n" +
-                  centred_text("22", "14", title) + (subtitle.empty() ? "" : centred_text("40", "12", subtitle));
+  return std::string("<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"plot\" viewBox=\"0 0 ") + wide + " " + high +
+         "\" width=\"" + wide + "\" height=\"" + high +
+         "\" font-family=\"DejaVu Sans, Helvetica, Arial, sans-serif\" font-size=\"12\" fill=\"#202020\">\n" +
+         dark_colours + "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n" + centred_text("22", "14", title) +
+         (subtitle.empty() ? "" : centred_text("40", "12", subtitle)) + body + "</svg>\n";
+}
+
+TUTTI_DECL std::string svg_picture(double width, double height, std::string const& title, std::string const& subtitle,
+                                   std::vector<plot_panel> const& panels) {
+  std::string body;
   for (auto const& panel : panels) {
-    s += panel.svg();
+    body += panel.svg();
   }
-  return s + "</svg>\n";
+  return svg_frame(width, height, title, subtitle, body);
 }
 
 }  // namespace tutti::nn::detail::report
