@@ -26,6 +26,7 @@ REQUIREMENTS = {
         "zlib/[>=1.2 <2]",
         "nlohmann_json/[>=3.10 <4]",
     ],
+    "with_nn_images": ["libpng/[>=1.6 <2]", "libjpeg-turbo/[>=2.1 <4]"],
     "with_verbs": ["rdma-core/[>=44]"],
 }
 

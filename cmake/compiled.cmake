@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# tutti::compiled, and tutti::nn_compiled for the trainer: the cold code, compiled once instead of in each unit of a
-# program; and tutti::nn_cuda, the trainer's GPU kernels. Linking any of them defines TUTTI_SEPARATE_COMPILATION. They
-# are built with the flags of the project that uses them. Used by the build and, installed, by the package
-# configuration.
+# tutti::compiled, and tutti::nn_compiled and tutti::nn_images_compiled for the trainer: the cold code, compiled once
+# instead of in each unit of a program; and tutti::nn_cuda, the trainer's GPU kernels. Linking any of them defines
+# TUTTI_SEPARATE_COMPILATION. They are built with the flags of the project that uses them. Used by the build and,
+# installed, by the package configuration.
 
 function(tutti_add_library name source)
   if(NOT TARGET tutti_${name})
@@ -60,6 +60,9 @@ function(tutti_add_compiled include)
     tutti_add_library(nn_compiled ${include}/tutti/nn/compiled.cpp tutti::nn tutti::compiled)
     # Vectorises loops with square roots, such as Adam's, which need not set errno. Values remain the same.
     target_compile_options(tutti_nn_compiled PRIVATE $<$<CXX_COMPILER_ID:GNU,Clang,AppleClang>:-fno-math-errno>)
+    if(TARGET tutti::nn_images)
+      tutti_add_library(nn_images_compiled ${include}/tutti/nn/images/compiled.cpp tutti::nn_images tutti::nn_compiled)
+    endif()
     if(TARGET tutti::cuda)
       tutti_add_nn_cuda(${include})
     endif()

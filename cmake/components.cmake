@@ -11,6 +11,7 @@ include(${CMAKE_CURRENT_LIST_DIR}/dependencies.cmake)
 # headers of no component belong to the core, `tutti`.
 set(tutti_paths_of_asio asio.hpp)
 set(tutti_paths_of_mpi mpi.hpp)
+set(tutti_paths_of_nn_images nn/images)
 set(tutti_paths_of_tcp transport/tcp.hpp transport/tcp_options.hpp extend/tcp_options.hpp detail/tcp)
 
 # Sets `result` to the headers at `path`, a folder or a file below include/tutti.
@@ -44,6 +45,11 @@ foreach(component IN LISTS tutti_components)
     list(REMOVE_ITEM tutti_components ${component})  # its folder has been removed
   endif()
 endforeach()
+
+# A folder in another component's folder belongs to one of them only.
+if(tutti_headers_nn AND tutti_headers_nn_images)
+  list(REMOVE_ITEM tutti_headers_nn ${tutti_headers_nn_images})
+endif()
 
 # CMake has file sets since 3.23. It exports them wrongly if headers are installed to an absolute path, as on NixOS.
 set(tutti_uses_file_sets ON)
@@ -102,6 +108,7 @@ set(tutti_libraries_of_verbs ibverbs::ibverbs)
 set(tutti_libraries_of_mpi MPI::MPI_CXX)
 set(tutti_libraries_of_cuda CUDA::cudart)
 set(tutti_libraries_of_nn xtensor xtensor-blas BLAS::BLAS ZLIB::ZLIB nlohmann_json::nlohmann_json oneDNN::oneDNN)
+set(tutti_libraries_of_nn_images tutti_nn PNG::PNG JPEG::JPEG)
 foreach(component IN LISTS tutti_components)
   if(NOT component STREQUAL "tutti")
     target_link_libraries(tutti_${component} INTERFACE tutti ${tutti_libraries_of_${component}})

@@ -7,7 +7,7 @@
 set(tutti_boost 1.81)
 
 # Every component; the others build on the first, the core.
-set(tutti_components tutti asio tcp simulation verbs in_network mpi cuda nn)
+set(tutti_components tutti asio tcp simulation verbs in_network mpi cuda nn nn_images)
 
 # The minimum version of CUDA: older ones are untested, and Debian 12's lacks C++20.
 set(tutti_cuda 13.0)
@@ -33,6 +33,9 @@ of conda-forge)")
 set(tutti_need_zlib "zlib (Debian: zlib1g-dev, Fedora: zlib-devel, Arch: zlib, macOS, Homebrew: zlib)")
 set(tutti_need_json "nlohmann-json (Debian: nlohmann-json3-dev, Fedora: json-devel, Arch: nlohmann-json, \
 macOS, Homebrew: nlohmann-json)")
+set(tutti_need_png "libpng (Debian: libpng-dev, Fedora: libpng-devel, Arch: libpng, macOS, Homebrew: libpng)")
+set(tutti_need_jpeg "libjpeg-turbo (Debian: libjpeg-dev, Fedora: libjpeg-turbo-devel, \
+Arch: libjpeg-turbo, macOS, Homebrew: jpeg-turbo)")
 set(tutti_need_onednn "oneDNN (Debian: libdnnl-dev, Fedora: onednn-devel, Arch: onednn, macOS, Homebrew: onednn)")
 
 # Finds oneDNN without its own configuration, which requires OpenCL's headers; computing on CPUs does not need them.
@@ -136,6 +139,21 @@ function(tutti_find_nn result)
   set(${result} "${missing}" PARENT_SCOPE)
 endfunction()
 
+# Finds the requirements of tutti::nn_images, which include those of tutti::nn.
+function(tutti_find_nn_images result)
+  tutti_find_nn(missing)
+  if(NOT missing)
+    find_package(PNG QUIET)
+    find_package(JPEG QUIET)
+    if(NOT TARGET PNG::PNG)
+      set(missing "${tutti_need_png}")
+    elseif(NOT TARGET JPEG::JPEG)
+      set(missing "${tutti_need_jpeg}")
+    endif()
+  endif()
+  set(${result} "${missing}" PARENT_SCOPE)
+endfunction()
+
 # Finds the requirements of `component` itself. Sets `result` to the reason why it is unavailable, or to nothing.
 function(tutti_find_dependencies component result)
   set(missing "")
@@ -173,6 +191,8 @@ function(tutti_find_dependencies component result)
     endif()
   elseif(component STREQUAL "nn")
     tutti_find_nn(missing)
+  elseif(component STREQUAL "nn_images")
+    tutti_find_nn_images(missing)
   endif()
   if(missing)
     set(missing "it needs ${missing}")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # A file for pkg-config for each component: tutti.pc, tutti-<component>.pc; and tutti-compiled.pc, tutti-nn-compiled.pc
-# with the flags of programs that compile the cold code once, from the file in the variable `source`. Paths are
+# and so on with the flags of programs that compile the cold code once, from the file in the variable `source`. Paths are
 # relative to these files, so that an installation may be moved.
 
 set(tutti_pc_dir ${CMAKE_INSTALL_DATADIR}/pkgconfig)
@@ -41,6 +41,7 @@ set(tutti_pc_of_cuda "tutti on GPUs, which needs CUDA ${tutti_cuda}; nvcc, or th
     REQUIRES tutti LIBS -lcudart)
 set(tutti_pc_of_nn "tutti's trainer, which needs xtensor-blas and oneDNN, too" CFLAGS -DHAVE_CBLAS=1 LIBS -ldnnl
     REQUIRES "tutti, xtensor, openblas, zlib, nlohmann_json")
+set(tutti_pc_of_nn_images "the pictures that tutti's trainer reads" REQUIRES "tutti-nn, libpng, libjpeg")
 foreach(component IN LISTS tutti_components)
   if(NOT tutti_pc_of_${component})
     message(FATAL_ERROR "tutti::${component} has no file for pkg-config: give it one in cmake/pkg_config.cmake.")
@@ -54,5 +55,7 @@ tutti_add_pc(tutti-compiled "tutti with its cold code compiled apart" REQUIRES t
              CFLAGS -DTUTTI_SEPARATE_COMPILATION SOURCE tutti/compiled.cpp)
 tutti_add_pc(tutti-nn-compiled "tutti's trainer with its cold code compiled apart" REQUIRES "tutti-nn, tutti-compiled"
              SOURCE tutti/nn/compiled.cpp)
+tutti_add_pc(tutti-nn-images-compiled "tutti-nn-images with its cold code compiled apart"
+             REQUIRES "tutti-nn-images, tutti-nn-compiled" SOURCE tutti/nn/images/compiled.cpp)
 tutti_add_pc(tutti-nn-cuda "tutti's trainer on GPUs, which needs cuDNN ${tutti_cudnn}; nvcc compiles its source"
              REQUIRES "tutti-nn-compiled, tutti-cuda" LIBS "-lcublas -lcudnn" SOURCE tutti/nn/cuda/cuda.cu)

@@ -49,7 +49,7 @@ for option in "$@"; do
 done
 [ "$draws" = yes ] || set -- --plot "$plot" "$@"
 
-install_missing build nn example
+install_missing build nn nn_images example
 
 say "Building train in $build (about ten minutes on one processor, less on several)"
 # Warnings about missing parts of other components do not matter here.

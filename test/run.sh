@@ -42,7 +42,7 @@ while [ $# -gt 0 ]; do
   shift
 done
 
-install_missing build nn example test
+install_missing build nn nn_images example test
 werror=OFF second=""
 if [ "$ci" = yes ]; then
   werror=ON

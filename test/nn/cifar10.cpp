@@ -2,10 +2,12 @@
 // test: address
 #include <support/data_files.hpp>
 #include <tutti/nn/data/cifar10.hpp>
+#include <tutti/nn/data/cifar100.hpp>
 #include <tutti/nn/data/read_folder.hpp>
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -24,6 +26,14 @@ namespace {
 /// An arbitrary value for pixel p of an image with this label.
 std::uint8_t pixel(std::uint8_t label, std::size_t p) {
   return static_cast<std::uint8_t>(7 * p + p / 1024 + label);
+}
+
+/// A file with one word a line, and an empty line at the end.
+bytes text_file(std::string const& words) {
+  bytes result(words.begin(), words.end());
+  std::ranges::replace(result, ' ', '\n');
+  result.insert(result.end(), 2, '\n');
+  return result;
 }
 
 bytes batch(bytes const& labels) {
@@ -99,7 +109,7 @@ BOOST_AUTO_TEST_CASE(truncations_are_found) {
 BOOST_AUTO_TEST_CASE(foreign_files_are_called_what_they_are) {
   folder const f;
   auto const expect_complaint = [&](bytes const& content, std::string const& part) {
-    expect_part(complaint_about(f.write_plain("foreign.bin", content)), "is not a batch of CIFAR-10 but " + part);
+    expect_part(complaint_about(f.write_plain("foreign.bin", content)), "is not a file of CIFAR-10 but " + part);
   };
   expect_complaint(support::idx_file(0x803, {1, 2, 2}, {1, 2, 3, 4}), "an idx file");
   expect_complaint(support::idx_file(0x801, {3}, {1, 2, 3}), "an idx file");
@@ -110,7 +120,7 @@ BOOST_AUTO_TEST_CASE(foreign_files_are_called_what_they_are) {
   std::ranges::copy(std::string("ustar"), tar_in_middle.begin() + 257);
   tar_in_middle[3073] = 'x';
   expect_complaint(tar_in_middle, "a tar archive");
-  expect_complaint({0x80, 0x02, '}', 'q'}, "a file of CIFAR-10's version for Python");
+  expect_complaint({0x80, 0x02, '}', 'q'}, "a file of CIFAR's version for Python");
   expect_complaint({'P', 'K', 3, 4, 0}, "a zip archive");
   expect_complaint({0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'}, "a PNG picture");
   expect_complaint(bytes(2 * 3074), "a file of CIFAR-100");
@@ -132,7 +142,9 @@ BOOST_AUTO_TEST_CASE(folders_of_cifar10) {
   auto const problem = [&] { return complaint([&] { return nn::read_folder(f.path); }); };
   auto const text = problem();
   expect_part(text, "train-images-idx3-ubyte");
-  expect_part(text, "data_batch*.bin.gz");
+  expect_part(text, "data_batch*.bin");
+  expect_part(text, "train_images.npy");
+  expect_part(text, "in a subfolder for each class");
   expect_part(complaint([&] { return nn::read_folder(f.path / "none"); }), "is not a folder");
   expect_part(complaint([&] { return nn::read_cifar10_folder(f.path / "none"); }), "is not a folder");
 
@@ -143,12 +155,53 @@ BOOST_AUTO_TEST_CASE(folders_of_cifar10) {
   f.write_compressed("data_batch_2.bin.gz", batch({7, 7, 7}));  // also batch 2, compressed: the plain file is read
   f.write_plain("data_batch_3", batch({3}));                    // no .bin: not a batch
   f.write_plain("test_batch_first.bin", batch({8}));
+  BOOST_TEST(nn::read_folder(f.path).training.class_names.empty());
+  f.write_plain("batches.meta.txt", text_file("a b c d e f g h i ship"));
   auto const data = nn::read_folder(f.path);
+  BOOST_TEST(data.test.class_names.at(9) == "ship");
   BOOST_TEST((data.training.labels == bytes{1, 1, 2}));
   BOOST_TEST((data.test.labels == bytes{8}));
 
   f.write_plain("t10k-labels-idx1-ubyte", {});
-  expect_part(problem(), "both batches of CIFAR-10 and idx files");
+  expect_part(problem(), "both idx files and files of CIFAR-10");
+}
+
+BOOST_AUTO_TEST_CASE(folders_of_cifar100) {
+  folder const f;
+  auto const records = [](bytes const& fine_labels) {
+    bytes result;
+    for (auto const label : fine_labels) {
+      bytes const record = batch({label});
+      result.push_back(19);  // the coarse label
+      result.insert(result.end(), record.begin(), record.end());
+    }
+    return result;
+  };
+  auto const problem = [&] { return complaint([&] { return nn::read_folder(f.path); }); };
+  f.write_compressed("train.bin.gz", records({99, 0}));
+  expect_part(problem(), "test.bin or test.bin.gz");
+  f.write_plain("test.bin", records({100}));
+  expect_part(problem(), "test.bin is mislabelled: expected labels from 0 to 99, found 100 for image 0");
+  f.write_plain("test.bin", batch({3}));
+  expect_part(problem(), "is not a file of CIFAR-100 but a file of CIFAR-10");
+  auto const whole = records({5, 6});
+  f.write_plain("test.bin", bytes(whole.begin(), whole.end() - 1));
+  expect_part(problem(), "is truncated: expected whole images of 3074 bytes, found 1 and 3073 bytes more");
+  f.write_plain("test.bin", whole);
+  f.write_plain("fine_label_names.txt", text_file("apple bear"));
+  expect_part(problem(),
+              "fine_label_names.txt should have the names of the classes, one a line: expected 100, found 2");
+  std::string names = "apple";
+  for (int i = 1; i != 100; ++i) {
+    names += " name" + std::to_string(i);
+  }
+  f.write_plain("fine_label_names.txt", text_file(names));
+  auto const data = nn::read_folder(f.path);
+  BOOST_TEST(data.training.classes == 100U);
+  BOOST_TEST((data.training.labels == bytes{99, 0}));
+  BOOST_TEST((data.test.labels == bytes{5, 6}));
+  BOOST_TEST(data.test.image(1)[77] == pixel(6, 77));
+  BOOST_TEST(data.training.class_names[99] == "name99");
 }
 
 BOOST_AUTO_TEST_CASE(folders_of_idx_files) {

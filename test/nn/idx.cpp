@@ -2,6 +2,7 @@
 // test: address
 #include <support/data_files.hpp>
 #include <tutti/nn/data/idx.hpp>
+#include <tutti/nn/data/npy.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -10,6 +11,7 @@
 #include <fstream>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace nn = tutti::nn;
 namespace fs = std::filesystem;
@@ -23,16 +25,22 @@ namespace {
 bytes const three_images = idx_file(0x803, {3, 2, 2}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 255});
 bytes const three_labels = idx_file(0x801, {3}, {7, 0, 9});
 
-/// The message of the data_error thrown by reading, which must name the file.
-std::string complaint(fs::path const& images, fs::path const& labels, fs::path const& culprit) {
+/// The message of the data_error thrown by reading.
+template <class Read>
+std::string complaint(Read&& read) {
   try {
-    (void)nn::read_idx(images, labels);
+    (void)read();
   } catch (nn::data_error const& e) {
-    std::string const text = e.what();
-    BOOST_TEST(text.starts_with(culprit.string()), text);
-    return text;
+    return e.what();
   }
   return "nothing was thrown";
+}
+
+/// The message of the data_error thrown by reading idx files, which must name the file.
+std::string complaint(fs::path const& images, fs::path const& labels, fs::path const& culprit) {
+  auto const text = complaint([&] { return nn::read_idx(images, labels); });
+  BOOST_TEST(text.starts_with(culprit.string()), text);
+  return text;
 }
 
 }  // namespace
@@ -109,13 +117,6 @@ BOOST_AUTO_TEST_CASE(files_that_do_not_belong_together) {
   expect_part(complaint(i, l, l), "expected 3 labels, one per image, found 2");
 }
 
-BOOST_AUTO_TEST_CASE(labels_beyond_the_classes) {
-  folder const f;
-  auto const i = f.write_plain("i", three_images);
-  auto const l = f.write_plain("l", idx_file(0x801, {3}, {1, 10, 2}));
-  expect_part(complaint(i, l, l), "expected labels from 0 to 9, found 10 for image 1");
-}
-
 BOOST_AUTO_TEST_CASE(more_than_the_header_announces) {
   folder const f;
   auto const l = f.write_plain("l", three_labels);
@@ -150,18 +151,11 @@ BOOST_AUTO_TEST_CASE(what_a_packed_file_cannot_hold_is_refused_by_its_header) {
 
 BOOST_AUTO_TEST_CASE(folders) {
   folder const f;
-  auto const problem = [&](fs::path const& path) {
-    try {
-      (void)nn::read_idx_folder(path);
-      return std::string("nothing was thrown");
-    } catch (nn::data_error const& e) {
-      return std::string(e.what());
-    }
-  };
+  auto const problem = [](fs::path const& path) { return complaint([&] { return nn::read_idx_folder(path); }); };
   for (auto const& path : {f.path, f.path / "none"}) {
     auto const text = problem(path);
-    for (char const* name : {"train-images-idx3-ubyte", "train-labels-idx1-ubyte.gz", "t10k-images.idx3-ubyte",
-                             "t10k-labels.idx1-ubyte.gz"}) {
+    for (char const* name : {"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte",
+                             "t10k-labels-idx1-ubyte", "with .gz"}) {
       expect_part(text, name);
     }
     expect_part(text, path.string());
@@ -176,8 +170,143 @@ BOOST_AUTO_TEST_CASE(folders) {
   BOOST_TEST(data.training.size() == 3U);
   BOOST_TEST(data.test.size() == 1U);
   BOOST_TEST(data.test.labels[0] == 5);
+  BOOST_TEST(data.training.classes == 10U);
+  BOOST_TEST(data.test.classes == 10U);
+  BOOST_TEST(data.training.class_names.empty());
   f.write_plain("t10k-images-idx3-ubyte", idx_file(0x803, {1, 1, 4}, {1, 2, 3, 4}));
   expect_part(problem(f.path), "does not hold one data set");
+}
+
+BOOST_AUTO_TEST_CASE(labels_that_begin_at_1) {
+  folder const f;
+  auto const problem = [&] { return complaint([&] { return nn::read_idx_folder(f.path); }); };
+  f.write_compressed("emnist-letters-train-images-idx3-ubyte.gz", idx_file(0x803, {2, 2, 3},
+                                                                           bytes{1, 2, 3, 4, 5, 6,  //
+                                                                                 0, 0, 0, 0, 0, 9}));
+  f.write_compressed("emnist-letters-train-labels-idx1-ubyte.gz", idx_file(0x801, {2}, {1, 3}));
+  f.write_plain("emnist-letters-test-images-idx3-ubyte", idx_file(0x803, {1, 2, 3}, {6, 5, 4, 3, 2, 1}));
+  expect_part(problem(), "but does not:\n  emnist-letters-test-labels-idx1-ubyte");
+  f.write_plain("emnist-letters-test-labels-idx1-ubyte", idx_file(0x801, {1}, {26}));
+  auto const data = nn::read_idx_folder(f.path);
+  for (auto const* const set : {&data.training, &data.test}) {
+    BOOST_TEST(set->classes == 26U);
+    BOOST_TEST(set->class_names.size() == 26U);
+    BOOST_TEST(set->class_names[25] == "26");
+    BOOST_TEST((set->shape == nn::image_shape{1, 3, 2}));
+  }
+  BOOST_TEST((data.training.labels == bytes{0, 2}));
+  BOOST_TEST((data.test.labels == bytes{25}));
+  BOOST_TEST((data.training.pixels == bytes{1, 4, 2, 5, 3, 6, 0, 0, 0, 0, 0, 9}));  // turned upright
+  f.write_plain("emnist-mnist-train-labels-idx1-ubyte", {});
+  expect_part(problem(),
+              "holds several data sets, those of emnist-letters-train-images-idx3-ubyte and of emnist-mnist-");
+}
+
+namespace {
+
+/// A file of NumPy: the header's entries, and the elements.
+bytes npy(std::string const& type, std::string const& shape, bytes const& elements, std::uint8_t version = 1,
+          std::string const& fortran = "False") {
+  std::string const header =
+      "{'descr': '" + type + "', 'fortran_order': " + fortran + ", 'shape': (" + shape + "), }        \n";
+  bytes result{0x93, 'N', 'U', 'M', 'P', 'Y', version, 0, static_cast<std::uint8_t>(header.size()), 0};
+  result.resize(version == 1 ? 10 : 12);
+  result.insert(result.end(), header.begin(), header.end());
+  result.insert(result.end(), elements.begin(), elements.end());
+  return result;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(arrays_of_numpy) {
+  folder const f;
+  auto const labels = f.write_plain("l.npy", npy("|u1", "2,", {4, 0}));
+  bytes const planes{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24};
+  bytes const interleaved_pixels{1, 5, 9, 2, 6, 10, 3, 7, 11, 4, 8, 12, 13, 17, 21, 14, 18, 22, 15, 19, 23, 16, 20, 24};
+  for (std::uint8_t const version : {std::uint8_t{1}, std::uint8_t{2}, std::uint8_t{3}}) {
+    auto const read = [&](std::string const& shape, bytes const& elements) {
+      return nn::read_npy(f.write_plain("i.npy", npy("|u1", shape, elements, version)), labels);
+    };
+    auto const grey = read("2, 3, 4", planes);
+    BOOST_TEST((grey.shape == nn::image_shape{1, 3, 4}));
+    BOOST_TEST((grey.pixels == planes));
+    BOOST_TEST((grey.labels == bytes{4, 0}));
+    BOOST_TEST(grey.classes == 5U);
+    auto const channels_first = read("2, 3, 2, 2", planes);
+    auto const channels_last = read("2L, 2L, 2L, 3L", interleaved_pixels);
+    BOOST_TEST((channels_first.shape == nn::image_shape{3, 2, 2}));
+    BOOST_TEST((channels_last.shape == channels_first.shape));
+    BOOST_TEST((channels_first.pixels == planes));
+    BOOST_TEST((channels_last.pixels == planes));
+    BOOST_TEST((read("2, 3, 4, 1", planes).shape == nn::image_shape{1, 3, 4}));
+    BOOST_TEST((read("2, 1, 3, 4", planes).shape == nn::image_shape{1, 3, 4}));
+  }
+  auto const images = f.write_plain("i.npy", npy("|u1", "2, 3, 4", planes));
+  for (auto const& [type, elements] :
+       {std::pair{"<i2", bytes{4, 0, 255, 0}}, std::pair{">u4", bytes{0, 0, 0, 4, 0, 0, 0, 255}},
+        std::pair{"<i8", bytes{4, 0, 0, 0, 0, 0, 0, 0, 255, 0, 0, 0, 0, 0, 0, 0}}}) {
+    BOOST_TEST((nn::read_npy(images, f.write_plain("l.npy", npy(type, "2, 1", elements))).labels == bytes{4, 255}));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(arrays_that_are_no_images_or_labels) {
+  folder const f;
+  bytes const elements(24);
+  auto const refuse = [&](bytes const& images, bytes const& labels, std::string const& culprit,
+                          std::string const& part) {
+    auto const i = f.write_plain("i", images);
+    auto const text = complaint([&] { return nn::read_npy(i, f.write_plain("l", labels)); });
+    BOOST_TEST(text.starts_with((f.path / culprit).string()), text);
+    expect_part(text, part);
+  };
+  auto const good_images = npy("|u1", "2, 3, 4", elements);
+  auto const good_labels = npy("|u1", "2,", {4, 0});
+  refuse(npy("<f4", "2, 3, 4", elements), good_labels, "i", "save images.astype('uint8')");
+  refuse(npy("|u1", "2, 3, 4", elements, 1, "True"), good_labels, "i", "save numpy.ascontiguousarray(a)");
+  refuse(npy("|u1", "2, 2, 2, 2", elements), good_labels, "i",
+         "has the shape (2, 2, 2, 2): expected (N, rows, columns)");
+  refuse(npy("|u1", "24,", elements), good_labels, "i", "has the shape (24,)");
+  refuse(npy("|u1", "2, 0, 4", {}), good_labels, "i", "at least one image");
+  refuse(npy("|u1", "100000000000000000, 4096, 4096", elements), good_labels, "i", "expected at least one image");
+  refuse(npy("|u1", "99999999999999999999999, 3, 4", elements), good_labels, "i", "false header");
+  refuse(npy("|u1", "100000000000, 3, 4", elements), good_labels, "i", "is truncated: expected 1200000000000 bytes");
+  refuse(npy("|u1", "2, 3, 4", elements, 9), good_labels, "i", "is in version 9");
+  refuse(good_images, npy("<f8", "2,", bytes(16)), "l", "save labels.astype('uint8')");
+  refuse(good_images, npy("|u1", "2, 10", bytes(20)), "l", "save labels.argmax(axis=1)");
+  refuse(good_images, npy("|u1", "3,", bytes(3)), "l", "expected 2 labels, one per image, found 3");
+  refuse(good_images, npy("<u2", "2,", {1, 0, 44, 1}), "l", "expected labels from 0 to 255, found 300 for image 1");
+  refuse(good_images, npy("|i1", "2,", {1, 255}), "l", "found a negative one for image 1");
+  bytes longer = good_labels;
+  longer.push_back(0);
+  refuse(good_images, longer, "l", "continues after the last element");
+  for (std::size_t length = 0; length != good_images.size(); ++length) {
+    refuse(bytes(good_images.begin(), good_images.begin() + static_cast<long>(length)), good_labels, "i", "");
+  }
+  for (std::size_t at = 0; at != good_images.size(); ++at) {  // any result but a crash
+    for (std::uint8_t const change : {std::uint8_t{1}, std::uint8_t{0x80}, std::uint8_t{0xff}}) {
+      bytes damaged_file = good_images;
+      damaged_file[at] ^= change;
+      (void)complaint([&] { return nn::read_npy(f.write_plain("i", damaged_file), f.path / "l"); });
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(folders_of_arrays) {
+  folder const f;
+  auto const problem = [&] { return complaint([&] { return nn::read_npy_folder(f.path); }); };
+  expect_part(problem(), "should hold these files, but does not:\n  train_images.npy\n  train_labels.npy");
+  f.write_plain("train_images.npy", npy("|u1", "2, 1, 2", {1, 2, 3, 4}));
+  f.write_plain("train_labels.npy", npy("<i8", "2,", {1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0}));
+  auto const training_only = nn::read_npy_folder(f.path);
+  BOOST_TEST(training_only.test.size() == 0U);
+  BOOST_TEST((training_only.training.labels == bytes{0, 1}));
+  BOOST_TEST((training_only.training.class_names == std::vector<std::string>{"1", "2"}));
+  f.write_plain("test_images.npy", npy("|u1", "1, 2, 1", {1, 2}));
+  expect_part(problem(), "but does not:\n  test_labels.npy");
+  f.write_plain("test_labels.npy", npy("|u1", "1,", {0}));
+  expect_part(problem(), "have different shapes");
+  f.write_plain("test_images.npy", npy("|u1", "1, 1, 2", {1, 2}));
+  BOOST_TEST(nn::read_npy_folder(f.path).training.classes == 3U);
 }
 
 BOOST_AUTO_TEST_CASE(the_published_files) {

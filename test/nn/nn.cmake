@@ -10,6 +10,9 @@ tutti_add_tests(nn nn nn)
 if(TARGET tutti::simulation)
   tutti_add_tests(nn/simulation nn nn)
 endif()
+if(TARGET tutti::nn_images)
+  tutti_add_tests(nn/images nn_images nn_images)
+endif()
 include(${CMAKE_CURRENT_SOURCE_DIR}/nn/cuda/cuda.cmake OPTIONAL)
 
 # NumPy computes what saved models predict. A distribution's NumPy belongs to its own Python.

@@ -13,11 +13,15 @@
 #include <tutti/nn/checkpoint/base/state.ipp>
 #include <tutti/nn/checkpoint/read_checkpoint.ipp>
 #include <tutti/nn/data/cifar10.ipp>
+#include <tutti/nn/data/cifar100.ipp>
+#include <tutti/nn/data/class_counts.ipp>
 #include <tutti/nn/data/digits.ipp>
 #include <tutti/nn/data/idx.ipp>
 #include <tutti/nn/data/image_source.ipp>
 #include <tutti/nn/data/normalisation.ipp>
+#include <tutti/nn/data/npy.ipp>
 #include <tutti/nn/data/read_folder.ipp>
+#include <tutti/nn/data/split.ipp>
 #include <tutti/nn/detail/batches/batch_loader.ipp>
 #include <tutti/nn/detail/batches/own_batches.ipp>
 #include <tutti/nn/detail/batches/partition.ipp>
@@ -25,8 +29,11 @@
 #include <tutti/nn/detail/checkpoint/folder.ipp>
 #include <tutti/nn/detail/checkpoint/format.ipp>
 #include <tutti/nn/detail/checkpoint/names.ipp>
+#include <tutti/nn/detail/data/cifar.ipp>
+#include <tutti/nn/detail/data/count_classes.ipp>
 #include <tutti/nn/detail/data/file_names.ipp>
 #include <tutti/nn/detail/data/gz_file.ipp>
+#include <tutti/nn/detail/data/npy_file.ipp>
 #include <tutti/nn/detail/parallel/cut_layers.ipp>
 #include <tutti/nn/detail/parameter_server/layout.ipp>
 #include <tutti/nn/detail/parameter_server/scheduler.ipp>

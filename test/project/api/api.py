@@ -40,6 +40,7 @@ def paths_of_components():
         if os.path.isdir(os.path.join(repository, "include/tutti", folder, "detail")):
             paths[folder + "/"] = folder
     paths["nn/cuda/"] = "nn_cuda"
+    paths["nn/images/"] = "nn_images"
     return paths
 
 

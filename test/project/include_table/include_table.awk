@@ -56,6 +56,8 @@ BEGIN {
   vendor("^boost/", "^tutti/asio\\.hpp$")
   vendor("^(xtensor|xtensor-blas|xtl)/|^(cblas|zlib)\\.h$", "^tutti/nn/")
   vendor("^dnnl\\.(h|hpp)$", "^tutti/nn/detail/(convolution|products)/onednn\\.hpp$")
+  vendor("^png\\.h$", "^tutti/nn/images/detail/png\\.ipp$")
+  vendor("^jpeglib\\.h$", "^tutti/nn/images/detail/jpeg\\.ipp$")
   vendor("^nlohmann/", "^tutti/((nn/report|nn/saved_model/base|trace)/json[./_]|nn/(detail/)?saved_model/.*[.]ipp$)")
   vendor("^openssl/", "^tutti/detail/tls/")
   vendor("^infiniband/", "^tutti/verbs/detail/")

@@ -72,6 +72,9 @@ elseif(WAY MATCHES "^without_(.*)$")
   if(removed STREQUAL "cuda")  # the trainer on GPUs stands on it
     file(REMOVE_RECURSE ${FOLDER}/source/include/tutti/nn/cuda)
   endif()
+  if(removed STREQUAL "nn")
+    list(REMOVE_ITEM AVAILABLE nn_images)  # it is a folder in it
+  endif()
   list(REMOVE_ITEM AVAILABLE ${removed})
   string(REPLACE ";" "\\;" components "${AVAILABLE}")
   use(-DWAY=add_subdirectory -DTUTTI_SOURCE=${FOLDER}/source -DCOMPONENTS=${components})

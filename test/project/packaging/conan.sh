@@ -50,6 +50,8 @@ RECIPE
 macro() { printf '#include <%s>\n%s\n' "$1" "$2" | c++ -E -P -x c++ - | tail -n 1 | tr -d '" ' | tr _ .; }
 wrap boost "$(macro boost/version.hpp BOOST_LIB_VERSION)" Boost Boost::headers "" headers
 wrap zlib "$(macro zlib.h ZLIB_VERSION)" ZLIB ZLIB::ZLIB z ""
+wrap libpng "$(pkg-config --modversion libpng)" PNG PNG::PNG png ""
+wrap libjpeg-turbo "$(pkg-config --modversion libjpeg)" JPEG JPEG::JPEG jpeg ""
 wrap nlohmann_json "$(pkg-config --modversion nlohmann_json)" nlohmann_json nlohmann_json::nlohmann_json "" ""
 wrap xtensor "$(pkg-config --modversion xtensor)" xtensor xtensor "" ""
 wrap xtensor-blas "$(macro xtensor-blas/xblas_config.hpp \

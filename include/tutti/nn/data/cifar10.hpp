@@ -15,7 +15,8 @@ namespace tutti::inline v0_1_0::nn {
 [[nodiscard]] TUTTI_DECL dataset read_cifar10(std::span<std::filesystem::path const> files);
 
 /// Reads a folder with any number of training batches, `data_batch*.bin`, and of test batches, `test_batch*.bin`,
-/// plain or with .gz, in the order of their names.
+/// plain or with .gz, in the order of their names. The lines of `batches.meta.txt` name the classes if that file
+/// exists.
 /// @throws data_error if the folder lacks either kind, or as read_cifar10
 [[nodiscard]] TUTTI_DECL data_pair read_cifar10_folder(std::filesystem::path const& folder);
 

@@ -2,15 +2,17 @@
 #pragma once
 
 #include <tutti/nn/data/idx.hpp>
+#include <tutti/nn/detail/data/count_classes.hpp>
 #include <tutti/nn/detail/data/file_names.hpp>
 #include <tutti/nn/detail/data/gz_file.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -66,16 +68,28 @@ TUTTI_DECL void expect_magic(gz_file& file, std::uint32_t expected) {
   }
 }
 
+/// Exchanges rows and columns of all images.
+TUTTI_DECL void transpose(dataset& set) {
+  auto const [channels, rows, columns] = set.shape;
+  std::vector<std::uint8_t> image(set.features());
+  for (std::size_t i = 0; i != set.size(); ++i) {
+    auto const pixels = std::span(set.pixels).subspan(i * image.size(), image.size());
+    for (std::size_t at = 0; at != image.size(); ++at) {
+      image[at % columns * rows + at / columns] = pixels[at];
+    }
+    std::ranges::copy(image, pixels.begin());
+  }
+  set.shape = {channels, columns, rows};
+}
+
 }  // namespace idx
 
 }  // namespace tutti::nn::detail
 
 namespace tutti::inline v0_1_0::nn {
 
-TUTTI_DECL dataset read_idx(std::filesystem::path const& images, std::filesystem::path const& labels,
-                            std::size_t classes) {
+TUTTI_DECL dataset read_idx(std::filesystem::path const& images, std::filesystem::path const& labels) {
   dataset result;
-  result.classes = classes;
   detail::gz_file pictures(images);
   detail::idx::expect_magic(pictures, detail::idx::images_magic);
   std::size_t const count = detail::idx::word(pictures, "the number of images");
@@ -99,42 +113,38 @@ TUTTI_DECL dataset read_idx(std::filesystem::path const& images, std::filesystem
   names.expect(count);
   detail::idx::elements(pictures, result.pixels, count * result.features(), "pixels");
   detail::idx::elements(names, result.labels, count, "labels");
-  for (std::size_t i = 0; i != count; ++i) {
-    if (result.labels[i] >= classes) {
-      names.fail("is mislabelled: expected labels from 0 to " + std::to_string(classes - 1) + ", found " +
-                 std::to_string(result.labels[i]) + " for image " + std::to_string(i));
-    }
-  }
+  result.classes = *std::ranges::max_element(result.labels) + std::size_t{1};
   return result;
 }
 
 TUTTI_DECL data_pair read_idx_folder(std::filesystem::path const& folder) {
-  auto const files = detail::idx_files(folder);
+  auto const sets = detail::idx_sets(folder);
+  if (sets.size() > 1) {
+    auto const name = [](detail::idx_set const& set) { return detail::idx_file_name(set.prefix, 0); };
+    throw data_error(folder.string() + " holds several data sets, those of " + name(sets[0]) + " and of " +
+                     name(sets[1]) + ": put each data set into a folder of its own");
+  }
+  auto const& [prefix, files] = sets.empty() ? detail::idx_set{} : sets[0];
   std::string missing;
   for (std::size_t i = 0; i != files.size(); ++i) {
-    if (files[i].empty()) {
-      std::string looked_for;
-      for (auto const& name : detail::idx_file_names(i)) {
-        looked_for += (looked_for.empty() ? "\n  " : " or ") + name;
-      }
-      missing += looked_for;
-    }
+    missing += files[i].empty() ? "\n  " + detail::idx_file_name(prefix, i) : "";
   }
   if (!missing.empty()) {
-    std::error_code ignored_error;
-    throw data_error(folder.string() +
-                     (std::filesystem::is_directory(folder, ignored_error) ? "" : " is not a folder; it") +
-                     " should hold these files, but does not:" + missing);
+    throw data_error(detail::should_hold(folder) +
+                     " these files, plain or with .gz at the end, but does not:" + missing);
   }
-  data_pair result;
-  result.training = read_idx(files[0], files[1]);
-  result.test = read_idx(files[2], files[3]);
+  data_pair result{read_idx(files[0], files[1]), read_idx(files[2], files[3])};
   if (auto const& [training_shape, test_shape] = std::pair{result.training.shape, result.test.shape};
       training_shape != test_shape) {
     throw data_error(folder.string() + " does not hold one data set: the training images have " +
                      std::to_string(training_shape.rows) + " x " + std::to_string(training_shape.columns) +
                      " pixels, the test images " + std::to_string(test_shape.rows) + " x " +
                      std::to_string(test_shape.columns));
+  }
+  detail::count_classes(result);
+  if (prefix.starts_with("emnist-")) {
+    detail::idx::transpose(result.training);
+    detail::idx::transpose(result.test);
   }
   return result;
 }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/nn/base/random.hpp>
 #include <tutti/nn/data/normalisation.hpp>
 
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -24,15 +26,21 @@ TUTTI_DECL normalisation to_standard_scores(dataset const& set) {
           " images of ", plane, " pixels");
   std::vector<std::uint64_t> sums(channels);
   std::vector<std::uint64_t> squares(channels);
-  for (std::size_t at = 0; at != set.size() * channels; ++at) {
+  // Each process begins elsewhere, so that ranks which share a store do not all decode the same picture.
+  auto const image_count = static_cast<std::uint32_t>(set.size());
+  std::size_t const first = random_sequence(static_cast<std::uint64_t>(::getpid())).draw_below(image_count);
+  for (std::size_t i = 0; i != set.size() ; ++i) {
+    auto const image = set.image((first + i) % set.size());
+    for (std::size_t c = 0; c != channels; ++c) {
     std::uint64_t sum = 0;
     std::uint64_t square = 0;
-    for (std::uint32_t const byte : std::span(set.pixels).subspan(at * plane, plane)) {
+    for (std::uint32_t const byte : image.subspan(c * plane, plane)) {
       sum += byte;
       square += byte * byte;
     }
-    sums[at % channels] += sum;
-    squares[at % channels] += square;
+    sums[c] += sum;
+    squares[c] += square;
+  }
   }
   std::vector<normalisation::channel> result(channels);
   double const count = static_cast<double>(set.size() * plane);

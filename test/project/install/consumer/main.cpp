@@ -18,6 +18,10 @@ static_assert(sizeof(tutti::cuda::array<float>) != 0);  // compiled only: few ho
 #ifdef WITH_nn
 #include <tutti/nn/trainer.hpp>
 #endif
+#ifdef WITH_nn_images
+#include <tutti/nn/base/dataset.hpp>
+#include <tutti/nn/images/read_image.hpp>
+#endif
 #ifdef WITH_simulation
 #include <tutti/simulation/simulate.hpp>
 #endif
@@ -47,10 +51,23 @@ bool adds_up() {
   return true;
 }
 
+#ifdef WITH_nn_images
+bool misses_a_picture() {
+  try {
+    return tutti::nn::read_image("no_such_picture", {1, 8, 8}).empty();
+  } catch (tutti::nn::data_error const&) {
+    return true;
+  }
+}
+#endif
+
 int main() {
   bool good = adds_up<tutti::loopback>() && adds_up<tutti::shared_memory>();
 #ifdef WITH_tcp
   good = good && adds_up<tutti::tcp>();
+#endif
+#ifdef WITH_nn_images
+  good = good && misses_a_picture();
 #endif
   return good ? 0 : 1;
 }

@@ -37,7 +37,7 @@ class fingerprint {
   /// Adds all settings.
   fingerprint& add(settings const& s);
 
-  /// Adds a data set. Cost: one pass over the images.
+  /// Adds a data set. Cost: one pass over the images; a store gives its checksum instead.
   fingerprint& add(std::string_view name, dataset const& data);
 
   /// The description, as text.

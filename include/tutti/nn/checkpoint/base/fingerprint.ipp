@@ -41,7 +41,8 @@ TUTTI_DECL fingerprint& fingerprint::add(settings const& s) {
 TUTTI_DECL fingerprint& fingerprint::add(std::string_view name, dataset const& data) {
   auto const sum = [](uLong previous, auto const& bytes) { return ::crc32_z(previous, bytes.data(), bytes.size()); };
   std::string checksum;
-  for (auto [left, digit] = std::pair(sum(sum(0, data.pixels), data.labels), 0); digit != 8; ++digit, left >>= 4) {
+  uLong const images = data.store ? data.store->checksum() : sum(0, data.pixels);
+  for (auto [left, digit] = std::pair(sum(images, data.labels), 0); digit != 8; ++digit, left >>= 4) {
     checksum.insert(0, 1, "0123456789abcdef"[left & 15]);
   }
   return add(name, tutti::detail::message({data.size(), " images of ", data.shape.channels, " x ", data.shape.rows,

@@ -22,6 +22,7 @@ class Tutti(CMakePackage):
     variant("cuda", default=False, description="What tutti::cuda, GPUs, needs")
     variant("mpi", default=False, description="What tutti::mpi needs: worlds that meet over MPI")
     variant("nn", default=False, description="What tutti::nn, the trainer, needs")
+    variant("nn_images", default=False, when="+nn", description="What tutti::nn_images, pictures, needs")
     variant("verbs", default=False, description="What tutti::verbs, RDMA, needs")
 
     depends_on("cxx", type="build")
@@ -36,6 +37,9 @@ class Tutti(CMakePackage):
         depends_on("xtensor")
         depends_on("xtensor-blas")
         depends_on("zlib-api")
+    with when("+nn_images"):
+        depends_on("libjpeg-turbo")
+        depends_on("libpng")
     depends_on("rdma-core", when="+verbs")
 
     conflicts("%gcc@:11", msg="tutti needs C++20: g++ 12 or newer")
