@@ -3,6 +3,7 @@
 
 #include <tutti/detail/base/language.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <filesystem>
 
@@ -17,6 +18,9 @@ struct checkpoint_options {
   /// True: each rank writes a part, into a folder visible to all; false: rank 0 writes everything.
   bool is_sharded = false;
   bool resume = false;  ///< true: continue from the last intact checkpoint, if there is one
+  /// A number that asks the training to stop if it is not 0, on any rank; a signal handler may set it. All ranks then
+  /// save a checkpoint after the same step, and throw `training_stopped`. Null: no rank looks.
+  std::atomic<int> const* stop = nullptr;
 };
 
 }  // namespace tutti::nn
