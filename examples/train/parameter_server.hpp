@@ -5,6 +5,7 @@
 #include "gpu.hpp"
 #include "job.hpp"
 #include "session.hpp"
+#include "stop_signals.hpp"
 #include <tutti/error.hpp>
 #include <tutti/gather_timelines.hpp>
 #include <tutti/nn/checkpoint/server_checkpointer.hpp>
@@ -12,6 +13,7 @@
 #include <tutti/nn/report/gather_usage.hpp>
 #include <tutti/nn/simulation/simulated_pace.hpp>
 
+#include <cstddef>
 #include <cstdio>
 #include <optional>
 #include <stdexcept>
@@ -33,18 +35,19 @@ inline tutti::nn::parameter_server::roles roles_for(job const& work, tutti::rank
 void show(tutti::nn::parameter_server::summary const& sum, tutti::nn::parameter_server::roles const& roles,
           std::vector<std::string> const& names);
 
-/// An observer that keeps checkpoints of servers if the options say so, and reports at once when it cannot.
+/// An observer that keeps checkpoints of servers if the options say so, and reports at once when it cannot. After a
+/// signal it ends the training after an epoch.
 class server_saving {
  public:
   template <class Communicator>
-  server_saving(Communicator& world, session& session, tutti::nn::checkpoint_options const& options) {
+  server_saving(Communicator& world, session& session, tutti::nn::checkpoint_options options)
+      : session_(session), folder_(options.folder.string()) {
     if (!options.folder.empty()) {
+      options.stop = stop_request;
       saver_.emplace(world, session.model(), session.history(), session.fingerprint(), options);
-      for (auto const& note : saver_->notes()) {
-        std::fprintf(stderr, "train: %s; the checkpoint before it is used\n", note.c_str());
-      }
+      report_notes();
       if (saver_->resumed_position()) {
-        session.resume(*saver_->resumed_position());
+        session.resume(*saver_->resumed_position(), saver_->changes());
       }
     }
   }
@@ -52,22 +55,46 @@ class server_saving {
   [[nodiscard]] bool keeps() const noexcept { return saver_.has_value(); }
   void step(tutti::nn::step_result const&, tutti::nn::replica const&) const noexcept {}
   void epoch(tutti::nn::epoch_result const&) const noexcept {}
-  void on_pause(tutti::nn::replica& model) {
-    saver_->on_pause(model);
+  [[nodiscard]] bool on_pause(tutti::nn::replica& model) {
+    session_.flush_lines();
+    bool const continues = saver_->on_pause(model);
+    report_notes();
     if (!saver_->problem().empty()) {
       std::fprintf(stderr, "train: after epoch %zu a checkpoint was left out: %s\n", model.position().epoch,
                    saver_->problem().c_str());
     }
+    return continues;
   }
 
+  /// Reports that the training was stopped, if it was.
   /// @throws std::runtime_error if the last checkpoint could not be written
   void finish() const {
-    if (saver_ && !saver_->problem().empty()) {
-      throw std::runtime_error("the training is done, but its last checkpoint is not kept: " + saver_->problem());
+    if (!saver_) {
+      return;
+    }
+    auto const& stop = saver_->stop();
+    std::string const end = stop ? stop_text(stop->step(), stop->request()) : std::string();
+    if (!saver_->problem().empty()) {
+      throw std::runtime_error("the training " + (stop ? "was " + end : "is done") +
+                               ", but its last checkpoint is not kept: " + saver_->problem());
+    }
+    if (stop) {
+      std::printf("\n%s%s\n", end.c_str(), resume_text(folder_).c_str());
+      std::fflush(stdout);
     }
   }
 
  private:
+  void report_notes() {
+    auto const notes = saver_->notes();
+    for (; reported_notes_ != notes.size(); ++reported_notes_) {
+      std::fprintf(stderr, "train: %s\n", notes[reported_notes_].c_str());
+    }
+  }
+
+  session& session_;
+  std::string folder_;
+  std::size_t reported_notes_ = 0;
   std::optional<tutti::nn::server_checkpointer> saver_;
 };
 

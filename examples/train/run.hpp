@@ -9,6 +9,7 @@
 #include "same_options.hpp"
 #include "session.hpp"
 #include "shadow_sum.hpp"
+#include "stop_signals.hpp"
 #include "strategies.hpp"
 #include "topology.hpp"
 #include <tutti/automatic.hpp>
@@ -16,6 +17,7 @@
 #include <tutti/extend/member.hpp>
 #include <tutti/gather_timelines.hpp>
 #include <tutti/join.hpp>
+#include <tutti/nn/checkpoint/base/training_stopped.hpp>
 #include <tutti/nn/checkpoint/latest_state.hpp>
 #include <tutti/nn/report/gather_usage.hpp>
 #include <tutti/nn/report/hash.hpp>
@@ -118,7 +120,7 @@ void expect_equal_weights(Communicator& world, tutti::nn::replica const& model) 
   }
 }
 
-/// Trains one rank in one world, with a strategy.
+/// Trains one rank in one world, with a strategy, to the end or until a signal stops it.
 /// @param is_continued true if the training began in an earlier world
 template <class Communicator>
 void train_by(Communicator& world, tutti::nn::strategy& strategy, job const& work, session& session,
@@ -127,7 +129,13 @@ void train_by(Communicator& world, tutti::nn::strategy& strategy, job const& wor
   checkpointing_observer saver(world, session, strategy, work.options.checkpoints, is_continued);
   session.count(world.trace().first());
   session.follow(world.trace().second().first());
-  tutti::nn::train(session.model(), strategy, session, saver, injection);
+  try {
+    tutti::nn::train(session.model(), strategy, session, saver, injection);
+  } catch (tutti::nn::training_stopped const& stop) {
+    session.flush_lines();
+    saver.finish(stop);
+    return;
+  }
   auto const traffic = traffic_of(world, strategy, start_traffic);
   if (session.meter() != nullptr) {
     session.keep(tutti::nn::gather_usage(world, *session.meter()));
@@ -244,8 +252,16 @@ inline training_trace trace_for(job const& work) {
       {{}, work.options.trace.empty() ? tutti::switched_trace() : tutti::switched_trace(work.options.trace_events)}};
 }
 
+/// Makes signals stop a training that keeps checkpoints.
+inline void handle_signals_for(job const& work) {
+  if (!work.options.checkpoints.folder.empty()) {
+    handle_stop_signals();
+  }
+}
+
 template <class Transport>
 outcomes train_over(job const& work, tutti::world_options<Transport> const& settings = {}) {
+  handle_signals_for(work);
   return tutti::spawn<Transport>(
       work.options.ranks, [&](auto& world) { return train_as_member(world, work); }, settings, trace_for(work));
 }
@@ -253,6 +269,7 @@ outcomes train_over(job const& work, tutti::world_options<Transport> const& sett
 /// Trains as one process of a launcher's world.
 template <class Transport>
 outcomes train_in_launched_world(job const& work, tutti::world_options<Transport> const& settings = {}) {
+  handle_signals_for(work);
   auto world = tutti::join<Transport>(settings, trace_for(work));
   if (work.options.ranks_given && work.options.ranks != world.size()) {
     throw std::runtime_error("--ranks says " + std::to_string(work.options.ranks) + ", but the launcher started " +

@@ -24,6 +24,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <stdexcept>
 #include <utility>
 
@@ -173,12 +174,15 @@ nlohmann::ordered_json slow_ranks(options const& options) {
   return result;
 }
 
+/// Writes a file that is complete or empty, which it was made before the training.
 void write(std::string const& path, std::string const& text) {
   std::ofstream file(path, std::ios::binary);
   file << text;
   file.close();
   if (!file) {
-    throw std::runtime_error("cannot write " + path + ": " + std::strerror(errno));
+    std::string const reason = std::strerror(errno);
+    std::ofstream(path, std::ios::trunc);
+    throw std::runtime_error("cannot write " + path + ": " + reason);
   }
 }
 
@@ -221,9 +225,7 @@ void session::make_model(tutti::rank_type part) {
 
 void session::show(bool continues) {
   progress_.emplace(stdout, settings_.epochs, work_.data.training.size());
-  if (!work_.options.metrics.empty()) {
-    lines_.emplace(work_.options.metrics, continues || work_.options.checkpoints.resume);
-  }
+  continues_lines_ = continues || work_.options.checkpoints.resume;
 }
 
 nn::fingerprint session::fingerprint() const {
@@ -236,7 +238,7 @@ nn::fingerprint session::fingerprint() const {
   return result;
 }
 
-void session::resume(nn::resume_position const& start) {
+void session::resume(nn::resume_position const& start, std::string const& changes) {
   earlier_seconds_ = std::max(history_.steps.empty() ? 0.0 : history_.steps.back().seconds,
                               history_.epochs.empty() ? 0.0 : history_.epochs.back().seconds);
   start_seconds_ = earlier_seconds_;
@@ -247,6 +249,9 @@ void session::resume(nn::resume_position const& start) {
                 start.ranks == names_.size() || work_.options.strategy.name == "parameter_server"
                     ? ""
                     : "; on another number of ranks, which rounds sums otherwise");
+    if (!changes.empty()) {
+      std::printf("resume with changes: %s\n", changes.c_str());
+    }
     std::fflush(stdout);
   }
 }
@@ -264,10 +269,12 @@ void session::shrink(nn::training_state const& start, tutti::rank_type rank, std
   if (!nn::decode(start.history, history_)) {
     throw std::runtime_error("the history of another rank cannot be read: start the same program on all ranks");
   }
-  for (std::size_t i = 0; i != history_.steps.size() && !local_steps.empty(); ++i) {  // bytes stay this rank's own
-    auto const& local_step = local_steps[std::min(i, local_steps.size() - 1)];
-    history_.steps[i].bytes_sent = local_step.bytes_sent;
-    history_.steps[i].bytes_received = local_step.bytes_received;
+  for (auto& step : history_.steps) {  // bytes stay this rank's own
+    auto const place = [](nn::step_result const& s) { return nn::training_position{s.epoch, s.batch}; };
+    if (auto const next = std::ranges::upper_bound(local_steps, place(step), {}, place); next != local_steps.begin()) {
+      step.bytes_sent = std::prev(next)->bytes_sent;
+      step.bytes_received = std::prev(next)->bytes_received;
+    }
   }
   earlier_seconds_ = static_cast<double>((tutti::steady_now() - began_).count()) * 1e-9;
   fault(0, ranks_before, names_.size());
@@ -319,14 +326,13 @@ void session::step(nn::step_result const& result, nn::replica const& model) {
     shifted_result.bytes_received = received_before_ + static_cast<double>(bytes_->incoming().bytes);
   }
   history_.step(shifted_result, model);
+  if (!deviations_.empty()) {
+    deviations_.back() *= double{result.rate};
+  }
   if (progress_) {
     progress_->step(shifted_result, model);
   }
-  if (lines_) {
-    auto line = shifted_result;
-    line.seconds = result.seconds;
-    lines_->step(line, model);
-  }
+  with_lines({result.epoch, result.batch}, [&](nn::json_lines& lines) { lines.step(shifted_result, model); });
 }
 
 void session::epoch(nn::epoch_result const& result) {
@@ -336,8 +342,28 @@ void session::epoch(nn::epoch_result const& result) {
   if (progress_) {
     progress_->epoch(shifted_result);
   }
+  with_lines({result.epoch, SIZE_MAX}, [&](nn::json_lines& lines) { lines.epoch(shifted_result); });
+}
+
+template <class F>
+void session::with_lines(nn::training_position const& next, F f) {
+  if (!progress_ || work_.options.metrics.empty() || !lines_problem_.empty()) {
+    return;
+  }
+  try {
+    if (!lines_) {
+      lines_ = continues_lines_ ? nn::json_lines(work_.options.metrics, next) : nn::json_lines(work_.options.metrics);
+    }
+    f(*lines_);
+  } catch (std::runtime_error const& e) {
+    lines_problem_ = e.what();
+    std::fprintf(stderr, "train: the training continues without --metrics: %s\n", e.what());
+  }
+}
+
+void session::flush_lines() {
   if (lines_) {
-    lines_->epoch(result);
+    with_lines({}, [](nn::json_lines& lines) { lines.flush(); });
   }
 }
 
@@ -403,15 +429,6 @@ std::string session::how_it_was_trained() const {
   return text + (options.compress.kind == "none" ? "" : ", sent as " + describe(options));
 }
 
-std::vector<double> session::weight_deviations() const {
-  std::vector<double> result = deviations_;
-  std::size_t const first_step = history_.steps.size() - std::min(history_.steps.size(), result.size());
-  for (std::size_t i = 0; i != result.size() && first_step + i != history_.steps.size(); ++i) {
-    result[i] *= double{history_.steps[first_step + i].rate};
-  }
-  return result;
-}
-
 void session::finish(std::vector<std::optional<rank_traffic>> traffic) const {
   if (rank_ != 0) {
     return;
@@ -430,7 +447,7 @@ void session::finish(std::vector<std::optional<rank_traffic>> traffic) const {
   }
   if (!deviations_.empty()) {
     std::printf("weights after a step differ by %.3g at most from what sums in double would have given\n\n",
-                std::ranges::max(weight_deviations()));
+                std::ranges::max(deviations_));
   }
   auto const weights = nn::hash_of(model_->parameters());
   if (settings_.reproducible) {
@@ -539,7 +556,7 @@ void session::finish(std::vector<std::optional<rank_traffic>> traffic) const {
       report["run"]["overflows"] = *overflows_;
     }
     if (!deviations_.empty()) {
-      report["weight_deviations"] = weight_deviations();
+      report["weight_deviations"] = deviations_;
     }
     for (auto const& rank_bytes : traffic) {
       report["traffic"].push_back(rank_bytes ? nlohmann::ordered_json{{"sent_bytes", rank_bytes->bytes_sent},
@@ -549,6 +566,9 @@ void session::finish(std::vector<std::optional<rank_traffic>> traffic) const {
                                              : nlohmann::ordered_json());
     }
     write(options.report, report.dump(1) + "\n");
+  }
+  if (!lines_problem_.empty()) {
+    throw std::runtime_error("the training is done, but the file of --metrics lacks steps: " + lines_problem_);
   }
 }
 

@@ -50,7 +50,8 @@ class session {
   [[nodiscard]] tutti::nn::fingerprint fingerprint() const;
 
   /// Continues from the state that model and history now hold.
-  void resume(tutti::nn::resume_position const& start);
+  /// @param changes settings that have changed since, for the reader
+  void resume(tutti::nn::resume_position const& start, std::string const& changes);
   /// Continues as a rank of a smaller world.
   void shrink(tutti::nn::training_state const& start, tutti::rank_type rank, std::vector<std::string> names,
               std::vector<gpu_index> gpu_indices, std::string const& cause);
@@ -68,7 +69,7 @@ class session {
   /// @pre `overflows` counts until `finish`
   void count_overflows(std::uint64_t const& overflows) noexcept { overflows_ = &overflows; }
   /// The largest deviation of each step's sums of gradients from sums in double. The caller adds a number before each
-  /// `step`.
+  /// `step`, which makes it the deviation of weights: that of gradients, times the rate. Momentum plays no role.
   [[nodiscard]] std::vector<double>& deviations() noexcept { return deviations_; }
   /// Records that ranks were lost, in seconds after the training began or was resumed; `ranks` of `ranks_before`
   /// continued.
@@ -77,6 +78,8 @@ class session {
   // Observes the training; silent but on rank 0.
   void step(tutti::nn::step_result const& result, tutti::nn::replica const& model);
   void epoch(tutti::nn::epoch_result const& result);
+  /// Writes the lines of --metrics so far to their file.
+  void flush_lines();
 
   /// Number of first steps in which more gradients are sent than later.
   [[nodiscard]] std::size_t sparsity_warm_up() const;
@@ -95,8 +98,10 @@ class session {
   [[nodiscard]] std::size_t steps_done() const;
   [[nodiscard]] std::string in_short() const;
   [[nodiscard]] std::string how_it_was_trained() const;
-  /// Deviations of weights after each step: those of gradients, times the rate. Momentum plays no role.
-  [[nodiscard]] std::vector<double> weight_deviations() const;
+  /// Calls f(lines) with the lines of --metrics, if they are asked for. They begin at the first report, which shows
+  /// where the training was resumed. A failure ends the lines, not the training.
+  template <class F>
+  void with_lines(tutti::nn::training_position const& next, F f);
 
   job const& work_;
   std::string transport_;
@@ -110,6 +115,8 @@ class session {
   tutti::nn::history history_;
   std::optional<tutti::nn::progress> progress_;
   std::optional<tutti::nn::json_lines> lines_;
+  bool continues_lines_ = false;  // the file may have lines of an earlier process
+  std::string lines_problem_;     // the reason why lines are missing
   tutti::time_point began_ = tutti::steady_now();
   double earlier_seconds_ = 0;  // seconds of training before it was resumed
   tutti::traffic_count const* bytes_ = nullptr;

@@ -2,9 +2,11 @@
 // test: address
 #include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/checkpoint/base/error.hpp>
+#include <tutti/nn/checkpoint/base/training_stopped.hpp>
 #include <tutti/nn/checkpoint/checkpointer.hpp>
 #include <tutti/nn/checkpoint/read_checkpoint.hpp>
 #include <tutti/nn/data/digits.hpp>
+#include <tutti/nn/detail/checkpoint/folder_lock.hpp>
 #include <tutti/nn/layer/batch_norm.hpp>
 #include <tutti/nn/layer/dense.hpp>
 #include <tutti/nn/layer/dropout.hpp>
@@ -25,6 +27,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
@@ -95,7 +98,7 @@ nn::settings make_settings(strategy_kind kind = strategy_kind::synchronous) {
 }
 
 /// Layers that have statistics or draw random numbers.
-nn::layer_list<float> make_layers(){
+nn::layer_list<float> make_layers() {
   nn::layer_list<float> layers;
   layers.push_back(nn::dense<float, nn::relu>(784, 12));
   layers.push_back(nn::batch_norm<float>(nn::image_shape{1, 1, 12}));
@@ -106,8 +109,8 @@ nn::layer_list<float> make_layers(){
 
 nn::replica replica(tutti::rank_type rank, tutti::rank_type size, nn::settings const& s = make_settings()) {
   nn::set_threads(1);
-  return nn::replica(nn::model<float>(make_layers(), nn::replica::extra_scalars), images().training, images().test,
-                     s, rank, size);
+  return nn::replica(nn::model<float>(make_layers(), nn::replica::extra_scalars), images().training, images().test, s,
+                     rank, size);
 }
 
 nn::fingerprint print_of(nn::settings const& s) {
@@ -132,12 +135,28 @@ struct breaker {
 
 constexpr std::size_t never = SIZE_MAX;
 
+/// Asks a training to stop after this many steps of the run on rank 1.
+struct stop_button {
+  std::atomic<int>& stop;
+  std::size_t left;
+  tutti::rank_type rank;
+  void step(nn::step_result const&, nn::replica const&) const {}
+  void after_step(nn::replica const&) {
+    if (rank == 1 && left-- == 1) {
+      stop = 15;
+    }
+  }
+  void epoch(nn::epoch_result const&) const {}
+};
+
 /// The results that must not differ: every number of the training except times.
 struct run {
   std::string numbers;  // raw bytes
   std::string failure;
   std::vector<std::string> notes;
-  std::size_t first_step = 0;  // the first step computed by this run
+  std::string changes;            // settings that changed since the checkpoint
+  std::size_t stopped_after = 0;  // step after which the training was stopped, on all ranks
+  std::size_t first_step = 0;     // the first step computed by this run
 
   friend bool operator==(run const& a, run const& b) { return a.numbers == b.numbers; }
 };
@@ -178,21 +197,30 @@ void with_strategy(strategy_kind kind, Communicator& world, F f) {
 }
 
 run train(tutti::rank_type ranks, nn::checkpoint_options const& keep, std::size_t stop_after = never,
-          nn::settings const& s = make_settings(), strategy_kind kind = strategy_kind::synchronous) {
+          nn::settings const& s = make_settings(), strategy_kind kind = strategy_kind::synchronous,
+          std::size_t stop_button_after = never) {
+  std::vector<std::atomic<int>> stops(ranks);  // one for each rank, like those of processes
   auto results = tutti::spawn<tutti::loopback>(ranks, [&](auto& world) {
     run result;
     auto model = replica(world.rank(), world.size(), s);
     nn::history history;
     try {
       with_strategy(kind, world, [&](nn::strategy&& strategy) {
-        nn::checkpointer saver(world, model, strategy, history, print_of(s), keep);
+        auto options = keep;
+        options.stop = stop_button_after == never ? nullptr : &stops[world.rank()];
+        stop_button button{stops[world.rank()], stop_button_after, world.rank()};
+        nn::checkpointer saver(world, model, strategy, history, print_of(s), options);
         result.notes = saver.notes();
+        result.changes = saver.changes();
         result.first_step = model.plan().steps_before(model.position().epoch) + model.position().batch;
         breaker stop{stop_after};
-        nn::train(model, strategy, history, saver, stop);
+        nn::train(model, strategy, history, button, saver, stop);
         result.failure = saver.problem();
       });
     } catch (interruption const&) {
+      return result;
+    } catch (nn::training_stopped const& e) {
+      result.stopped_after = e.step();
       return result;
     } catch (tutti::error const& e) {  // this rank was waiting for an interrupted one
       result.failure = e.what();
@@ -234,6 +262,9 @@ run train(tutti::rank_type ranks, nn::checkpoint_options const& keep, std::size_
     result.notes.insert(result.notes.end(), rank_result.value().notes.begin(), rank_result.value().notes.end());
     result.failure = result.failure.empty() ? rank_result.value().failure : result.failure;
     result.first_step = rank_result.value().first_step;
+    result.changes += rank_result.value().changes;
+    BOOST_TEST((&rank_result == results.data() || result.stopped_after == rank_result.value().stopped_after));
+    result.stopped_after = rank_result.value().stopped_after;
   }
   return result;
 }
@@ -275,7 +306,9 @@ std::string contents(fs::path const& name) {
 std::vector<std::string> names(fs::path const& folder) {
   std::vector<std::string> result;
   for (auto const& entry : fs::directory_iterator(folder)) {
-    result.push_back(entry.path().filename().string());
+    if (entry.path().filename() != "checkpoint-lock") {
+      result.push_back(entry.path().filename().string());
+    }
   }
   std::ranges::sort(result);
   return result;
@@ -463,13 +496,14 @@ BOOST_AUTO_TEST_CASE(a_damaged_checkpoint_is_said_and_the_one_before_is_used) {
       scratch const copy;
       fs::copy(original.path(), copy.path(), fs::copy_options::recursive);
       fault.act(copy.path());
-      auto const latest_good = nn::detail::checkpoint_folder(copy.path()).load_last_good(expected);
+      nn::detail::checkpoint_folder checkpoints(copy.path());
+      auto const latest_good = checkpoints.load_last_good(expected);
       BOOST_REQUIRE(latest_good.has_value());
       BOOST_TEST((latest_good->state.place == nn::training_position{1, 1}));
-      BOOST_REQUIRE(latest_good->notes.size() == 1U);
-      BOOST_TEST(contains(latest_good->notes[0], fault.part), latest_good->notes[0]);
+      BOOST_REQUIRE(checkpoints.notes().size() == 1U);
+      BOOST_TEST(contains(checkpoints.notes()[0], fault.part), checkpoints.notes()[0]);
       bool const version =
-          contains(latest_good->notes[0], " version of this program");  // the flipped bit is in the version
+          contains(checkpoints.notes()[0], " version of this program");  // the flipped bit is in the version
       BOOST_TEST((fault.part.empty() || !version));
       BOOST_TEST(fs::exists((copy.path() / latest).string() + (version ? ".other-format" : ".damaged")));
     }
@@ -523,18 +557,32 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_of_another_training_is_refused_by_what_differs
   scratch const folder;
   BOOST_REQUIRE(train(1, {folder.path(), 1}, 3).failure.empty());
   auto other = make_settings();
-  other.rate = 0.25F;
+  other.batch = 8;
   auto const refusal = train(1, {folder.path(), 1, 2, false, true}, never, other);
-  BOOST_TEST(contains(refusal.failure, "of another training: rate = 0.1"), refusal.failure);
-  BOOST_TEST(contains(refusal.failure, "there, 0.25 here"), refusal.failure);
+  BOOST_TEST(contains(refusal.failure, "of another training: batch = 16 there, 8 here;"), refusal.failure);
 
   other = make_settings();
-  other.changes.epochs = {2};
-  BOOST_TEST(contains(train(1, {folder.path(), 1, 2, false, true}, never, other).failure, "change at = 2 here"));
+  other.augmentation = {};
+  BOOST_TEST(
+      contains(train(1, {folder.path(), 1, 2, false, true}, never, other).failure, "crop = 4 there, nothing here"));
 
+  // Batches before the position must have been the same, later ones may differ.
   other = make_settings();
-  other.decay = 5;
-  BOOST_TEST(contains(train(1, {folder.path(), 1, 2, false, true}, never, other).failure, "decay = 1 there, 5 here"));
+  other.schedule = nn::rate_schedule_kind::growing_batch;
+  other.changes = {{0}, 2};
+  auto const batches_refusal = train(1, {folder.path(), 1, 2, false, true}, never, other);
+  BOOST_TEST(contains(batches_refusal.failure,
+                      "has used batches of 16 from epoch 1, and the training would have used 32 "
+                      "from epoch 1"),
+             batches_refusal.failure);
+
+  // A checkpoint beyond the last epoch.
+  scratch const longer_folder;
+  BOOST_REQUIRE(train(1, {longer_folder.path(), 0}).failure.empty());
+  other = make_settings();
+  other.epochs = 2;
+  auto const shorter = train(1, {longer_folder.path(), 0, 2, false, true}, never, other);
+  BOOST_TEST(contains(shorter.failure, "is the state after 3 epochs, and the training is to have 2"), shorter.failure);
 
   auto const expect_difference = [&](auto change, std::string_view text) {
     auto settings = make_settings();
@@ -627,4 +675,133 @@ BOOST_AUTO_TEST_CASE(a_folder_that_cannot_be_used_is_said_before_the_training) {
   auto const refusal = train(2, {folder.path() / "file", 1}, never);
   BOOST_TEST(contains(refusal.failure, "checkpoints cannot be kept in"), refusal.failure);
   BOOST_TEST(contains(train(1, {"/proc/tutti", 1}).failure, "checkpoints cannot be kept in /proc/tutti"));
+}
+
+BOOST_AUTO_TEST_CASE(a_stopped_training_ends_after_one_step_on_all_ranks_and_goes_on) {
+  for (strategy_kind const kind : {strategy_kind::synchronous, strategy_kind::local_sgd,
+                                   strategy_kind::federated_averaging, strategy_kind::gossip, strategy_kind::top_k}) {
+    auto const whole = train_from_scratch(3, kind);
+    for (std::size_t const stop : {1U, 5U, 7U}) {
+      scratch const folder;
+      nn::checkpoint_options keep{folder.path(), 0, 2, kind == strategy_kind::synchronous, false};
+      auto const first = train(3, keep, never, make_settings(kind), kind, stop);
+      BOOST_TEST(first.failure.empty(), first.failure);
+      BOOST_TEST(first.stopped_after >= stop);
+      keep.resume = true;
+      auto const rest = train(3, keep, never, make_settings(kind), kind);
+      BOOST_TEST(rest.failure.empty(), rest.failure);
+      BOOST_TEST(rest.first_step == first.stopped_after);
+      BOOST_TEST((rest == whole), static_cast<int>(kind) << " stopped after " << stop);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_finished_training_goes_on_for_more_epochs_and_at_another_rate) {
+  auto settings = make_settings();
+  settings.schedule = nn::rate_schedule_kind::constant;
+  scratch const whole_folder;
+  auto const whole = train(2, {whole_folder.path(), 0}, never, settings);
+  for (bool const is_sharded : {false, true}) {
+    scratch const folder;
+    auto shorter = settings;
+    shorter.epochs = 2;
+    BOOST_REQUIRE(train(2, {folder.path(), 0, 2, is_sharded}, never, shorter).failure.empty());
+    auto const rest = train(2, {folder.path(), 0, 2, is_sharded, true}, never, settings);
+    BOOST_TEST(rest.failure.empty(), rest.failure);
+    BOOST_TEST(rest.first_step == 2 * batches);
+    BOOST_TEST(rest.changes == "epochs 2 -> 3");
+    BOOST_TEST((rest == whole));
+    auto other = settings;
+    other.epochs = 4;
+    other.rate = 0.25F;
+    other.schedule = nn::rate_schedule_kind::growing_batch;
+    other.changes = {{3}, 2};  // only later batches grow
+    auto const longer = train(2, {folder.path(), 0, 2, is_sharded, true}, never, other);
+    BOOST_TEST(longer.failure.empty(), longer.failure);
+    BOOST_TEST(longer.changes.starts_with("epochs 3 -> 4; rate 0.100000001 -> 0.25; schedule constant -> growing"),
+               longer.changes);
+  }
+  // Ranks with weights of their own begin with the average.
+  for (strategy_kind const kind :
+       {strategy_kind::local_sgd, strategy_kind::federated_averaging, strategy_kind::gossip}) {
+    scratch const folder;
+    auto shorter = settings;
+    shorter.epochs = 2;
+    BOOST_REQUIRE(train(3, {folder.path(), 0}, never, shorter, kind).failure.empty());
+    auto const rest = train(3, {folder.path(), 0, 2, false, true}, never, settings, kind);
+    BOOST_TEST(rest.failure.empty(), rest.failure);
+    BOOST_TEST(rest.first_step == 2 * batches);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_folder_belongs_to_one_training) {
+  auto probe = replica(0, 1);
+  auto const expected = nn::detail::expected_of(probe, print_of(make_settings()));
+  std::string const history = nn::encode({});
+  nn::detail::state_view const state{{0, 1}, 1, probe.parameters(), probe.optimizer_state(), {}, history};
+  scratch const folder;
+  nn::detail::checkpoint_folder first(folder.path());
+  BOOST_TEST(!first.begin(false, expected).has_value());
+  first.write(1, state, expected);
+  for (bool const resume : {false, true}) {
+    auto const refusal = train(2, {folder.path(), 1, 2, false, resume});
+    BOOST_TEST(
+        contains(refusal.failure, "is in use by another training, process " + std::to_string(::getpid()) + " on host "),
+        refusal.failure);
+  }
+  // The survivors of a fault write, and a lost rank does not.
+  nn::detail::checkpoint_folder survivor(folder.path());
+  survivor.take_over();
+  BOOST_TEST((survivor.owner().training == first.owner().training));
+  survivor.write(2, state, expected);
+  auto const is_of_another = [](nn::checkpoint_error const& e) {
+    return contains(e.what(), "now belongs to another training");
+  };
+  BOOST_CHECK_EXCEPTION(first.write(3, state, expected), nn::checkpoint_error, is_of_another);
+  BOOST_CHECK_EXCEPTION((void)first.write_shard(3, 0, 1, {{}, {}, {}, history}, nn::rank_memory::statistics),
+                        nn::checkpoint_error, is_of_another);
+  fs::remove(folder.path() / "checkpoint-lock");
+  BOOST_CHECK_EXCEPTION(survivor.write(3, state, expected), nn::checkpoint_error, [](nn::checkpoint_error const& e) {
+    return contains(e.what(), "has no file checkpoint-lock");
+  });
+  std::vector<std::string> const expected_names{file_of("", 1).string(), file_of("", 2).string()};
+  BOOST_TEST(names(folder.path()) == expected_names, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(drafts_of_killed_processes_go_and_those_of_the_user_stay) {
+  scratch const folder;
+  for (std::string const kind : {".tutti.draft", ".0-of-2.draft"}) {
+    std::ofstream(file_of(folder.path(), 7, kind)) << "torn";
+  }
+  for (fs::path const& file : {folder.path() / "letter.draft", file_of(folder.path(), 7, ".txt.draft")}) {
+    std::ofstream(file) << "precious";
+  }
+  BOOST_REQUIRE(train(2, {folder.path(), 0, 1}).failure.empty());
+  std::vector<std::string> const expected{file_of("", 7, ".txt.draft").string(), file_of("", 15).string(),
+                                          "letter.draft"};
+  BOOST_TEST(names(folder.path()) == expected, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(room_for_a_new_checkpoint_is_made_by_removing_all_but_the_latest) {
+  scratch const folder;
+  BOOST_REQUIRE(train(1, {folder.path(), 1, 3}, 4).failure.empty());
+  nn::detail::checkpoint_folder checkpoints(folder.path(), 3);
+  BOOST_TEST(checkpoints.make_room());
+  BOOST_TEST(!checkpoints.make_room());
+  std::vector<std::string> const latest{file_of("", 4).string()};
+  BOOST_TEST(names(folder.path()) == latest, boost::test_tools::per_element());
+  BOOST_TEST(checkpoints.notes().size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_history_that_lags_behind_is_refused) {
+  scratch const folder;
+  auto const results = tutti::spawn<tutti::loopback>(1, [&](auto& world) {
+    auto model = replica(0, 1);
+    nn::history history;
+    nn::synchronous strategy(world, tutti::ring{});
+    nn::checkpointer saver(world, model, strategy, history, print_of(make_settings()), {folder.path(), 1});
+    nn::train(model, strategy, saver, history);
+  });
+  BOOST_REQUIRE(!results[0].has_value());
+  BOOST_TEST(contains(results[0].failure().text, "give the history to train before the checkpointer"));
 }

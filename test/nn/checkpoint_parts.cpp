@@ -62,9 +62,33 @@ BOOST_AUTO_TEST_CASE(a_file_is_there_as_a_whole_or_not_at_all) {
   BOOST_CHECK_THROW(nn::detail::atomic_file(scratch_folder.path / "nowhere" / "kept"), nn::checkpoint_error);
 }
 
+BOOST_AUTO_TEST_CASE(a_history_has_evenly_spaced_steps_and_the_last_one_wherever_it_was_stopped) {
+  constexpr std::size_t limit = nn::history::max_steps;
+  nn::history whole;
+  nn::history copy;
+  for (std::size_t step = 0; step != 4 * limit + 3; ++step) {
+    for (nn::history* const history : {&whole, &copy}) {
+      history->step({step / 100, step % 100}, 0);
+    }
+    if (step % 4001 == 0 || step == limit) {
+      std::string const bytes = nn::encode(copy);
+      BOOST_TEST(bytes.size() <= nn::history_bytes(limit, 0, 0, 0));
+      BOOST_REQUIRE(nn::decode(bytes, copy));
+    }
+  }
+  BOOST_TEST(nn::encode(whole) == nn::encode(copy));
+  BOOST_TEST(whole.stride == 8U);
+  BOOST_TEST(whole.count == 4 * limit + 3);
+  BOOST_TEST(whole.steps.size() == 4 * limit / 8 + 2);
+  for (std::size_t i = 0; i != whole.steps.size(); ++i) {
+    std::size_t const step = i + 1 == whole.steps.size() ? whole.count - 1 : i * whole.stride;
+    BOOST_TEST((whole.steps[i].epoch == step / 100 && whole.steps[i].batch == step % 100));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_history_travels_with_every_number) {
   nn::history history;
-  history.steps.push_back({1, 2, 3, 0.1F, 0.2F, 0.3, 0.4F, 0.5, 0.6});
+  history.step({1, 2, 3, 0.1F, 0.2F, 0.3, 0.4F, 0.5, 0.6}, 0);
   nn::epoch_result epoch;
   epoch.epoch = 5;
   epoch.images = 6;
@@ -89,7 +113,7 @@ BOOST_AUTO_TEST_CASE(a_history_travels_with_every_number) {
   BOOST_TEST(back.faults[0].ranks_before == 5U);
   BOOST_TEST(back.faults[0].ranks == 3U);
   BOOST_TEST(nn::encode(back) == bytes);
-  BOOST_TEST(bytes.size() == nn::max_history_bytes(1, 1, 2, 1));
+  BOOST_TEST(bytes.size() == nn::history_bytes(1, 1, 2, 1));
   for (std::size_t less = 0; less != bytes.size(); ++less) {
     BOOST_TEST(!nn::decode(std::string_view(bytes).substr(0, less), back));
   }

@@ -184,6 +184,40 @@ BOOST_AUTO_TEST_CASE(a_line_of_json_for_every_step_and_epoch) {
   BOOST_CHECK_THROW(full.epoch(history.epochs[0]), std::runtime_error);
 }
 
+BOOST_AUTO_TEST_CASE(lines_continue_where_a_training_was_resumed) {
+  auto const history = made_up(20);
+  std::string const path = "nn_report_resumed.jsonl";
+  auto const contents = [&] {
+    std::ifstream file(path);
+    return std::string{std::istreambuf_iterator<char>(file), {}};
+  };
+  auto const write_from = [&](nn::json_lines lines, std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i != last; ++i) {
+      lines.step(history.steps[i], 0);
+    }
+    if (last == 20) {
+      lines.epoch(history.epochs[0]);
+    }
+  };
+  write_from(nn::json_lines(path), 0, 20);
+  std::string const whole = contents();
+  for (std::size_t const first : {0U, 7U, 19U, 20U}) {  // 20: the epoch's steps are done, and its test is not
+    for (std::size_t const torn_bytes : {0U, 1U, 30U}) {
+      std::ofstream(path) << whole.substr(0, whole.size() - torn_bytes);
+      write_from(nn::json_lines(path, {0, first}), first, 20);
+      BOOST_TEST(contents() == whole);
+    }
+  }
+  std::ofstream(path, std::ios::app) << "shopping list\n";
+  BOOST_CHECK_EXCEPTION(nn::json_lines(path, {1, 0}), std::runtime_error, [](std::runtime_error const& e) {
+    return std::string_view(e.what()).find("line 22 is no step and no epoch") != std::string_view::npos;
+  });
+  BOOST_TEST(std::remove(path.c_str()) == 0);
+  write_from(nn::json_lines(path, {0, 7}), 0, 20);  // a file that is gone is begun again
+  BOOST_TEST(contents() == whole);
+  BOOST_TEST(std::remove(path.c_str()) == 0);
+}
+
 BOOST_AUTO_TEST_CASE(throughput_leaves_out_what_lies_between_epochs) {
   std::vector<nn::step_result> const steps{
       {0, 0, 10, 1, 0, 1.0}, {0, 1, 10, 1, 0, 2.0}, {1, 0, 10, 1, 0, 9.0}, {1, 1, 10, 1, 0, 11.0}};

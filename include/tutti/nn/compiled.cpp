@@ -27,6 +27,7 @@
 #include <tutti/nn/detail/batches/partition.ipp>
 #include <tutti/nn/detail/checkpoint/atomic_file.ipp>
 #include <tutti/nn/detail/checkpoint/folder.ipp>
+#include <tutti/nn/detail/checkpoint/folder_lock.ipp>
 #include <tutti/nn/detail/checkpoint/format.ipp>
 #include <tutti/nn/detail/checkpoint/names.ipp>
 #include <tutti/nn/detail/data/cifar.ipp>

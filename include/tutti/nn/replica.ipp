@@ -28,9 +28,10 @@ TUTTI_DECL replica::replica(std::unique_ptr<learner> learner, dataset const& tra
       shard_(batches_.max_part_size(plan_)),
       piece_(settings.micro_batch == 0 || !learner_->reads_images() ? shard_
                                                                     : (std::min)(settings.micro_batch, shard_)),
-      training_(image_source(training, numbers_for(training, settings.standardise), settings.augmentation, settings.seed),
-                learner_->reads_images() ? piece_ : 1,
-                settings.prefetch ? detail::loading_time::ahead : detail::loading_time::when_asked),
+      training_(
+          image_source(training, numbers_for(training, settings.standardise), settings.augmentation, settings.seed),
+          learner_->reads_images() ? piece_ : 1,
+          settings.prefetch ? detail::loading_time::ahead : detail::loading_time::when_asked),
       test_(image_source(test, numbers_for(training, settings.standardise)),
             !learner_->reads_images()   ? 1
             : settings.micro_batch == 0 ? 256

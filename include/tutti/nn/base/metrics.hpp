@@ -58,16 +58,36 @@ struct fault_result {
   std::size_t ranks = 0;         ///< number of ranks that continued
 };
 
-/// An observer that keeps all reports of a training.
+/// An observer that keeps the reports of a training: of every epoch, and of evenly spaced steps, so that its size is
+/// bounded for trainings of any length.
+///
+/// Law: the steps that are kept depend only on the number of steps recorded.
 struct history {
-  std::vector<step_result> steps;    ///< one for each step
+  /// The largest number of steps that are kept. When it is exceeded, every second step is dropped, and of later ones
+  /// as few are kept.
+  static constexpr std::size_t max_steps = 10'000;
+
+  std::vector<step_result> steps;    ///< each `stride`-th step, and the last one
   std::vector<epoch_result> epochs;  ///< one for each epoch
   std::vector<fault_result> faults;  ///< one for each time that ranks were lost
+  std::size_t stride = 1;            ///< distance of the steps that are kept, a power of 2
+  std::size_t count = 0;             ///< number of steps recorded
 
   /// Records a step.
   template <class Replica>
   void step(step_result const& result, Replica const&) {
+    if (!steps.empty() && (count - 1) % stride != 0) {
+      steps.pop_back();  // was kept only as the last one
+    }
     steps.push_back(result);
+    ++count;
+    if (steps.size() > max_steps) {
+      for (std::size_t i = 0; 2 * i < steps.size(); ++i) {
+        steps[i] = steps[2 * i];
+      }
+      steps.resize((steps.size() + 1) / 2);
+      stride *= 2;
+    }
   }
   /// Records an epoch.
   void epoch(epoch_result const& result) { epochs.push_back(result); }

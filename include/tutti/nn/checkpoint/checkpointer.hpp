@@ -1,19 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/collective/allreduce.hpp>
+#include <tutti/collective/broadcast.hpp>
 #include <tutti/collective/gather.hpp>
+#include <tutti/extend/expects.hpp>
+#include <tutti/extend/packing.hpp>
+#include <tutti/extend/time.hpp>
 #include <tutti/nn/base/metrics.hpp>
 #include <tutti/nn/checkpoint/base/history_text.hpp>
 #include <tutti/nn/checkpoint/base/state.hpp>
+#include <tutti/nn/checkpoint/base/training_stopped.hpp>
 #include <tutti/nn/checkpoint/options.hpp>
 #include <tutti/nn/detail/checkpoint/folder.hpp>
 #include <tutti/nn/detail/checkpoint/share.hpp>
 #include <tutti/nn/extend/strategy.hpp>
 #include <tutti/nn/replica.hpp>
+#include <tutti/reduction/arithmetic.hpp>
 #include <tutti/topology/doubling.hpp>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -30,7 +38,14 @@ enum class checkpoint_start { beginning, continuation };
 /// An observer that keeps checkpoints of a training, on all of its ranks.
 ///
 /// A failed write does not stop the training: `problem` returns the reason, and the next checkpoint is tried at its
-/// time. Older checkpoints stay intact.
+/// time. The latest checkpoint stays intact; older ones are removed first if there is no room for a new one.
+///
+/// The folder belongs to one training. It is locked while rank 0 has its checkpointer, and nothing is written to it
+/// after another training has taken it over.
+///
+/// A resumed training may have more epochs and other rates (`fingerprint`).
+///
+/// With `checkpoint_options::stop`, ranks ask each other about twice a second if one of them is to stop.
 ///
 /// Law: a training that stops after any step and is resumed with equally many ranks has, from its last checkpoint on,
 /// the weights, losses and test results of an uninterrupted one, bit for bit. With another number of ranks they are
@@ -42,15 +57,17 @@ enum class checkpoint_start { beginning, continuation };
 /// for. The law then holds as far as the strategy is deterministic: one that uses messages as they arrive is not.
 ///
 /// Cost of a checkpoint: writing twice the parameters and waiting for the disk, on rank 0, or divided among all
-/// ranks, or on each rank, with the strategy's state; one small gather if there are parts or statistics. Cost of
-/// resuming from parts of the ranks' own state: rank 0 reads and checks all parts, each rank reads its own.
+/// ranks, or on each rank, with the strategy's state; one small gather if there are parts or statistics, and one small
+/// broadcast if there are parts. Cost of looking for a request to stop: one small allreduce, at steps that rank 0
+/// chooses, half a second apart or each if they take longer. Cost of resuming from parts of the ranks' own state: rank
+/// 0 reads and checks all parts, each rank reads its own.
 template <group Communicator>
 class checkpointer {
  public:
   /// Collective. With `resume` restores the model, its strategy and the history.
   /// @pre the strategy outlives this, and has made no step
-  /// @throws checkpoint_error, on all ranks: the folder is unusable, its checkpoints are all damaged or of another
-  ///         training, or it has some and `resume` is false
+  /// @throws checkpoint_error, on all ranks: the folder is unusable or in use by another training, its checkpoints are
+  ///         all damaged or of another training, or it has some and `resume` is false
   checkpointer(Communicator& world, replica& model, strategy& ranks, history& history, fingerprint training,
                checkpoint_options options, checkpoint_start start = checkpoint_start::beginning)
       : world_(world.alias()),
@@ -60,7 +77,8 @@ class checkpointer {
         options_(std::move(options)),
         in_parts_(options_.is_sharded || ranks.local_memory() != rank_memory::statistics),
         expected_(detail::expected_of(model, std::move(training), ranks.local_memory())),
-        collect_(world, doubling{}) {
+        collect_(world, doubling{}),
+        agree_(world, doubling{}, max<std::uint64_t>{}) {
     std::string failure;
     detail::checkpoint_folder::loaded_checkpoint last;
     bool has_checkpoint = false;
@@ -75,7 +93,11 @@ class checkpointer {
     if (!failure.empty()) {
       throw checkpoint_error(failure);
     }
-    std::array<std::uint64_t, 2> header{has_checkpoint ? 1U : 0U, last.step};
+    folder_owner_words header{has_checkpoint ? 1U : 0U, last.step};
+    if (world_.rank() == 0) {
+      auto const& owner = folder_->owner();
+      header = {header[0], header[1], owner.training[0], owner.training[1], owner.run};
+    }
     tutti::broadcast{world_, doubling{}}(header, 0);
     if (header[0] != 0) {
       detail::share(world_, last.state, 0);
@@ -90,31 +112,58 @@ class checkpointer {
       }
     }
     if (in_parts_) {
-      open_part(header[0] != 0, header[1], std::move(last.parts));
+      open_part(header[0] != 0, header[1], std::move(last.parts), {{header[2], header[3]}, header[4]});
     }
+    last_look_step_ = step_number();
+    next_look_ = last_look_step_ + 1;
   }
   checkpointer(checkpointer const&) = delete;
   checkpointer& operator=(checkpointer const&) = delete;
 
   /// The position at which the training was resumed, if it was.
   [[nodiscard]] std::optional<resume_position> const& resumed_position() const noexcept { return resumed_position_; }
-  /// The later checkpoints that were damaged and moved aside, on rank 0.
-  [[nodiscard]] std::vector<std::string> const& notes() const noexcept { return notes_; }
+  /// The settings that have changed since the checkpoint from which the training was resumed, on rank 0: "epochs 5 ->
+  /// 8; rate 0.1 -> 0.01", or an empty text.
+  [[nodiscard]] std::string const& changes() const noexcept { return changes_; }
+  /// The later checkpoints that were damaged and moved aside, and the removal of older ones for lack of room, on rank
+  /// 0.
+  [[nodiscard]] std::vector<std::string> notes() const {
+    return folder_ ? folder_->notes() : std::vector<std::string>();
+  }
   /// The reason why the last checkpoint could not be written, on rank 0; empty if it was written.
   [[nodiscard]] std::string const& problem() const noexcept { return problem_; }
 
-  /// Ignores the report of a step.
-  void step(step_result const&, replica const&) const noexcept {}
+  /// Checks that the history, which belongs into the checkpoint of this step, has the step.
+  /// @throws precondition_error if the history is not an observer of the training, or a later one than this
+  void step(step_result const& result, replica const&) const {
+    expects(world_.rank() != 0 || (!history_.steps.empty() && history_.steps.back().epoch == result.epoch &&
+                                   history_.steps.back().batch == result.batch),
+            "checkpointer: the history does not have the current step; give the history to train before the "
+            "checkpointer");
+  }
+  /// True if a checkpoint is due after the current step.
+  [[nodiscard]] bool is_due() const { return options_.interval != 0 && step_number() % options_.interval == 0; }
   /// Saves a checkpoint if one is due after this step.
+  /// @throws training_stopped
   void after_step(replica const&) {
-    if (options_.interval != 0 && step_number() % options_.interval == 0) {
+    bool const is_saved = is_due();
+    if (is_saved) {
       save();
+    }
+    if (options_.stop != nullptr && step_number() >= next_look_) {
+      stop_if_asked(is_saved);
     }
   }
   /// Saves a checkpoint if one is due after this epoch.
+  /// @throws training_stopped
   void epoch(epoch_result const&) {
-    if (options_.interval == 0 || model_.position().epoch == model_.settings().epochs) {
+    bool const is_last = model_.position().epoch == model_.settings().epochs;
+    bool const is_saved = options_.interval == 0 || is_last;
+    if (is_saved) {
       save();
+    }
+    if (options_.stop != nullptr && !is_last) {
+      stop_if_asked(is_saved);
     }
   }
 
@@ -122,7 +171,8 @@ class checkpointer {
   void save() {
     try {
       if (in_parts_) {
-        save_shards();
+        while (!save_shards()) {
+        }
       } else {
         save_all();
       }
@@ -135,13 +185,40 @@ class checkpointer {
   /// The result of one rank's part.
   struct receipt {
     detail::file_identity file;
+    std::uint64_t is_full = 0;        // 1: the disk has no room
     std::array<char, 240> problem{};  // reason of a failure, or empty
 
     void set_problem(checkpoint_error const& e) {
+      is_full = dynamic_cast<full_disk const*>(&e) != nullptr ? 1 : 0;
       std::string const reason = e.what();
       std::ranges::copy(reason.substr(0, problem.size() - 1), problem.begin());
     }
   };
+
+  /// Presence and step of a checkpoint, and the folder's owner.
+  using folder_owner_words = std::array<std::uint64_t, 5>;
+
+  /// Asks all ranks if one is to stop. Rank 0 proposes the next step at which to ask, by the duration of the last ones.
+  /// @throws training_stopped after a checkpoint
+  void stop_if_asked(bool is_saved) {
+    constexpr double interval = 0.5e9;  // ns
+    auto const steps = static_cast<double>((std::max)(step_number() - last_look_step_, std::uint64_t{1}));
+    time_point const now = steady_now();
+    auto const time = static_cast<double>((std::max)((now - last_look_).count(), duration::rep{1}));
+    double const distance = std::clamp(steps * interval / time, 1.0, 2 * steps);
+    std::array<std::uint64_t, 2> words{static_cast<std::uint64_t>(options_.stop->load(std::memory_order_relaxed)),
+                                       world_.rank() == 0 ? static_cast<std::uint64_t>(distance) : 0};
+    agree_(words);
+    last_look_ = now;
+    last_look_step_ = step_number();
+    next_look_ = last_look_step_ + words[1];
+    if (words[0] != 0) {
+      if (!is_saved) {
+        save();
+      }
+      throw training_stopped(step_number(), static_cast<int>(words[0]));
+    }
+  }
 
   [[nodiscard]] std::uint64_t step_number() const {
     return model_.plan().steps_before(model_.position().epoch) + model_.position().batch;
@@ -150,6 +227,7 @@ class checkpointer {
   bool open(detail::checkpoint_folder::loaded_checkpoint& last, checkpoint_start start) {
     folder_.emplace(options_.folder, options_.keep, options_.model);
     if (start == checkpoint_start::continuation) {
+      folder_->take_over();
       return false;
     }
     auto latest = folder_->begin(options_.resume, expected_);
@@ -157,13 +235,14 @@ class checkpointer {
       return false;
     }
     last = std::move(*latest);
-    notes_ = std::move(last.notes);
+    changes_ = std::move(last.changes);
     return true;
   }
 
   /// Opens the folder on this rank, and restores the rank's own state from its part.
   /// @throws checkpoint_error, on all ranks, if one of them fails
-  void open_part(bool resumes, std::uint64_t step, std::vector<detail::file_identity> parts) {
+  void open_part(bool resumes, std::uint64_t step, std::vector<detail::file_identity> parts,
+                 detail::folder_owner const& owner) {
     bool const restores_part = resumes && expected_.memory != rank_memory::statistics;
     if (restores_part) {
       parts.resize(world_.size());
@@ -173,6 +252,7 @@ class checkpointer {
     try {
       if (world_.rank() != 0) {
         folder_.emplace(options_.folder, options_.keep, options_.model);
+        folder_->owner(owner);
       }
       if (restores_part) {
         restore_part(folder_->read_shard(step, world_.rank(), world_.size(), parts[world_.rank()], expected_));
@@ -227,12 +307,13 @@ class checkpointer {
       folder_->write(
           step_number(),
           {model_.position(), world_.size(), model_.parameters(), model_.optimizer_state(), statistics_, history},
-          expected_.training.text());
+          expected_);
       problem_.clear();
     }
   }
 
-  void save_shards() {
+  /// @returns false if older checkpoints were removed to make room, so that all ranks must try again
+  bool save_shards() {
     packer output;
     strategy_.save(output);
     std::string const strategy_state = output.take();
@@ -246,7 +327,10 @@ class checkpointer {
       result.set_problem(e);
     }
     auto const receipts = at_rank_0(result);  // returns on rank 0 only after all parts are on the disk
-    if (world_.rank() == 0) {
+    bool const is_full = std::ranges::any_of(receipts, [](receipt const& entry) { return entry.is_full != 0; });
+    std::array<std::uint64_t, 1> again{is_full && folder_->make_room() ? 1U : 0U};
+    tutti::broadcast{world_, doubling{}}(again, 0);
+    if (world_.rank() == 0 && again[0] == 0) {
       std::vector<detail::file_identity> shards;
       for (auto const& entry : receipts) {
         if (entry.problem[0] != 0) {
@@ -254,10 +338,10 @@ class checkpointer {
         }
         shards.push_back(entry.file);
       }
-      folder_->write_manifest(step_number(), model_.position(), encode(history_), shards, expected_.training.text(),
-                              expected_.memory);
+      folder_->write_manifest(step_number(), model_.position(), encode(history_), shards, expected_);
       problem_.clear();
     }
+    return again[0] == 0;
   }
 
   Communicator world_;
@@ -268,10 +352,14 @@ class checkpointer {
   bool in_parts_;  // true if each rank writes a part
   detail::expected_state expected_;
   tutti::gather<Communicator, doubling> collect_;
+  tutti::allreduce<Communicator, doubling, max<std::uint64_t>> agree_;
   std::optional<detail::checkpoint_folder> folder_;  // folder of this rank's files
   std::vector<float> statistics_;                    // statistics of all ranks, on rank 0
-  std::vector<std::string> notes_;
+  std::string changes_;
   std::string problem_;
+  std::uint64_t next_look_ = 0;  // the step after which ranks ask each other if one is to stop
+  std::uint64_t last_look_step_ = 0;
+  time_point last_look_ = steady_now();
   std::optional<resume_position> resumed_position_;
 };
 

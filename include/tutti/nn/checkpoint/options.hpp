@@ -3,6 +3,7 @@
 
 #include <tutti/detail/base/language.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <filesystem>
 #include <string>
@@ -20,6 +21,9 @@ struct checkpoint_options {
   bool resume = false;  ///< true: continue from the last intact checkpoint, if there is one
   /// Encoded description of the model (`encode`), so that `read_checkpoint` needs the folder only; may be empty.
   std::string model = {};
+  /// A number that asks the training to stop if it is not 0, on any rank; a signal handler may set it. All ranks then
+  /// save a checkpoint after the same step, and throw `training_stopped`. Null: no rank looks.
+  std::atomic<int> const* stop = nullptr;
 };
 
 }  // namespace tutti::nn

@@ -4,12 +4,15 @@
 #include <tutti/collective/broadcast.hpp>
 #include <tutti/nn/checkpoint/base/history_text.hpp>
 #include <tutti/nn/checkpoint/base/state.hpp>
+#include <tutti/nn/checkpoint/base/training_stopped.hpp>
 #include <tutti/nn/checkpoint/options.hpp>
 #include <tutti/nn/detail/checkpoint/folder.hpp>
 #include <tutti/nn/detail/checkpoint/share.hpp>
 #include <tutti/topology/doubling.hpp>
 
 #include <array>
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -26,6 +29,9 @@ namespace tutti::inline v0_1_0::nn {
 /// one, bit for bit. Not saved: the workers' lead over each other (all resume at one step), and the statistics of
 /// each worker's layers (all receive one worker's).
 ///
+/// With `checkpoint_options::stop`, rank 0 looks for a request to stop after each epoch's checkpoint, and the training
+/// ends there on all ranks, as after its last epoch.
+///
 /// The training must pause after epochs (`consistency::pauses_after_epochs`). Cost of a checkpoint: the slowest
 /// worker's last step; the servers' state travels to a worker, and from there to rank 0; a write of twice the
 /// parameters.
@@ -36,7 +42,7 @@ class server_checkpointer {
   template <group Communicator>
   server_checkpointer(Communicator& world, replica& model, history& history, fingerprint training,
                       checkpoint_options options)
-      : history_(history), expected_(detail::expected_of(model, std::move(training))) {
+      : history_(history), stop_(options.stop), expected_(detail::expected_of(model, std::move(training))) {
     std::string failure;
     detail::checkpoint_folder::loaded_checkpoint last;
     bool has_checkpoint = false;
@@ -45,7 +51,7 @@ class server_checkpointer {
         folder_.emplace(options.folder, options.keep, options.model);
         if (auto latest = folder_->begin(options.resume, expected_)) {
           last = std::move(*latest);
-          notes_ = std::move(last.notes);
+          changes_ = std::move(last.changes);
           has_checkpoint = true;
         }
       } catch (checkpoint_error const& e) {
@@ -72,8 +78,16 @@ class server_checkpointer {
 
   /// The position at which the training was resumed, if it was.
   [[nodiscard]] std::optional<resume_position> const& resumed_position() const noexcept { return resumed_position_; }
-  /// The later checkpoints that were damaged and moved aside, on rank 0.
-  [[nodiscard]] std::vector<std::string> const& notes() const noexcept { return notes_; }
+  /// The settings that have changed since the checkpoint from which the training was resumed, on rank 0, as in
+  /// `checkpointer`.
+  [[nodiscard]] std::string const& changes() const noexcept { return changes_; }
+  /// The later checkpoints that were damaged and moved aside, and the removal of older ones for lack of room, on rank
+  /// 0.
+  [[nodiscard]] std::vector<std::string> notes() const {
+    return folder_ ? folder_->notes() : std::vector<std::string>();
+  }
+  /// The end of the training on request, on rank 0, if it was ended before its last epoch.
+  [[nodiscard]] std::optional<training_stopped> const& stop() const noexcept { return stop_result_; }
   /// The reason why the last checkpoint could not be written, on rank 0; empty if it was written.
   [[nodiscard]] std::string const& problem() const noexcept { return problem_; }
 
@@ -82,24 +96,32 @@ class server_checkpointer {
   /// Ignores the report of an epoch.
   void epoch(epoch_result const&) const noexcept {}
   /// Writes a checkpoint; called while no worker is in a step.
-  void on_pause(replica& model) {
+  /// @returns false if rank 0 was asked to stop: the training ends here
+  [[nodiscard]] bool on_pause(replica& model) {
+    std::size_t const steps = model.plan().steps_before(model.position().epoch);
     try {
       auto const history = encode(history_);
       auto const statistics = detail::weighed_statistics(model);
-      folder_->write(model.plan().steps_before(model.position().epoch),
-                     {model.position(), 1, model.parameters(), model.optimizer_state(), statistics, history},
-                     expected_.training.text());
+      folder_->write(steps, {model.position(), 1, model.parameters(), model.optimizer_state(), statistics, history},
+                     expected_);
       problem_.clear();
     } catch (checkpoint_error const& e) {
       problem_ = e.what();
     }
+    if (stop_ != nullptr && stop_->load(std::memory_order_relaxed) != 0 &&
+        model.position().epoch != model.settings().epochs) {
+      stop_result_.emplace(steps, stop_->load(std::memory_order_relaxed));
+    }
+    return !stop_result_;
   }
 
  private:
   history& history_;
+  std::atomic<int> const* stop_;
   detail::expected_state expected_;
   std::optional<detail::checkpoint_folder> folder_;  // on rank 0 only
-  std::vector<std::string> notes_;
+  std::string changes_;
+  std::optional<training_stopped> stop_result_;
   std::string problem_;
   std::optional<resume_position> resumed_position_;
 };

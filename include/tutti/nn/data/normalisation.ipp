@@ -29,18 +29,18 @@ TUTTI_DECL normalisation to_standard_scores(dataset const& set) {
   // Each process begins elsewhere, so that ranks which share a store do not all decode the same picture.
   auto const image_count = static_cast<std::uint32_t>(set.size());
   std::size_t const first = random_sequence(static_cast<std::uint64_t>(::getpid())).draw_below(image_count);
-  for (std::size_t i = 0; i != set.size() ; ++i) {
+  for (std::size_t i = 0; i != set.size(); ++i) {
     auto const image = set.image((first + i) % set.size());
     for (std::size_t c = 0; c != channels; ++c) {
-    std::uint64_t sum = 0;
-    std::uint64_t square = 0;
-    for (std::uint32_t const byte : image.subspan(c * plane, plane)) {
-      sum += byte;
-      square += byte * byte;
+      std::uint64_t sum = 0;
+      std::uint64_t square = 0;
+      for (std::uint32_t const byte : image.subspan(c * plane, plane)) {
+        sum += byte;
+        square += byte * byte;
+      }
+      sums[c] += sum;
+      squares[c] += square;
     }
-    sums[c] += sum;
-    squares[c] += square;
-  }
   }
   std::vector<normalisation::channel> result(channels);
   double const count = static_cast<double>(set.size() * plane);

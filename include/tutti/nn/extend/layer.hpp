@@ -66,11 +66,11 @@ class layer {
   [[nodiscard]] virtual std::size_t pixels() const { return 1; }
   /// Appends the layers that this one consists of: itself, unless it is a block of others.
   virtual void list_parts(std::vector<layer const*>& parts) const { parts.push_back(this); }
-  /// Describes the function without its arithmetic, for a deviceand for files.
-  /// @throws precondition_error by default: such a layer runs on the host only
-  , and its model cannot be saved
+  /// Describes the function without its arithmetic, for a device and for files.
+  /// @throws precondition_error by default: such a layer runs on the host only, and its model cannot be saved
   [[nodiscard]] virtual geometry::variant geometry() const {
-    expects(false, "layer: devices compute, and files describe, only layers that override geometry(); train this one on the "
+    expects(false,
+            "layer: devices compute, and files describe, only layers that override geometry(); train this one on the "
             "host, without a description");
     return {};
   }

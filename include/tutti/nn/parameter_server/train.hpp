@@ -89,11 +89,7 @@ class server_observers final : public server_observer {
   [[nodiscard]] std::span<float> state_buffer() override {
     return state_receiver_ ? state_receiver_->buffer() : std::span<float>();
   }
-  void on_state() override {
-    if (state_receiver_) {
-      state_receiver_->deliver();
-    }
-  }
+  [[nodiscard]] bool on_state() override { return !state_receiver_ || state_receiver_->deliver(); }
 
  private:
   channel_list const& world_;
@@ -120,7 +116,8 @@ class server_observers final : public server_observer {
 ///
 /// Training begins with the epoch, weights, optimizer state and statistics of the replicas, which must be equal on
 /// all ranks. With `pauses_after_epochs`, rank 0's replica receives the servers' state after each epoch, and one
-/// worker's statistics; observers with `on_pause(model)` are called with it.
+/// worker's statistics; observers with `on_pause(model)` are called with it. If one returns false, the training ends
+/// there, as after its last epoch.
 ///
 /// @param observers are called for steps and tests, on rank 0. Observers with `on_advance(clock)` are called on every
 /// rank: on a worker after each step, with the number of its steps, on a server with the number of its updates

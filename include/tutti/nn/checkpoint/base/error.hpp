@@ -14,6 +14,12 @@ class checkpoint_error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// The error of a checkpoint for which the disk, or the quota, has no room.
+class full_disk : public checkpoint_error {
+ public:
+  using checkpoint_error::checkpoint_error;
+};
+
 /// The error of a checkpoint with other bytes than were written: truncated, changed, or something else. The previous
 /// one may be intact.
 class damaged_checkpoint : public checkpoint_error {

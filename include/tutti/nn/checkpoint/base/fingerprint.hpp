@@ -11,13 +11,13 @@
 #include <limits>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace tutti::inline v0_1_0::nn {
 
 /// A description of a training, line by line: everything that determines its results except the order in which ranks'
-/// values are summed. Checkpoints of trainings with other descriptions are refused.
+/// values are summed. A line is fixed, or may change when the training is resumed: the number of epochs and the
+/// learning rate. Checkpoints of trainings that differ in a fixed line are refused.
 class fingerprint {
  public:
   /// Adds a named word.
@@ -34,7 +34,10 @@ class fingerprint {
                tutti::detail::general_text(static_cast<double>(value), std::numeric_limits<Number>::max_digits10));
   }
 
-  /// Adds all settings.
+  /// Adds a setting that may change when the training is resumed.
+  fingerprint& add_changeable(std::string_view name, std::string_view value);
+
+  /// Adds all settings. Epochs, rates, their schedule, the weight decay and the trust may change.
   fingerprint& add(settings const& s);
 
   /// Adds a data set. Cost: one pass over the images; a store gives its checksum instead.
@@ -43,12 +46,19 @@ class fingerprint {
   /// The description, as text.
   [[nodiscard]] std::string const& text() const noexcept { return text_; }
 
-  /// The lines in which another training differs from this one: "rate = 0.1 there, 0.2 here; ..."
+  /// The fixed lines in which another training differs from this one: "batch = 128 there, 64 here; ..."
   /// @returns an empty text if there is no difference
   [[nodiscard]] std::string differences(std::string_view other) const;
+  /// The changes of other lines, from another training to this one: "epochs 5 -> 8; rate 0.1 -> 0.01".
+  /// @returns an empty text if there is none
+  [[nodiscard]] std::string changes(std::string_view other) const;
 
  private:
-  using line = std::pair<std::string_view, std::string_view>;
+  struct line {
+    std::string_view name;
+    std::string_view value;
+    bool is_fixed;
+  };
 
   static std::vector<line> lines(std::string_view text);
 

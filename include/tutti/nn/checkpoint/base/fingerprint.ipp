@@ -6,7 +6,9 @@
 
 #include <zlib.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -19,18 +21,32 @@ TUTTI_DECL fingerprint& fingerprint::add(std::string_view name, std::string_view
   return *this;
 }
 
+TUTTI_DECL fingerprint& fingerprint::add_changeable(std::string_view name, std::string_view value) {
+  text_.append(name).append(" := ").append(value) += '\n';
+  return *this;
+}
+
 TUTTI_DECL fingerprint& fingerprint::add(settings const& s) {
-  add("epochs", s.epochs).add("batch", s.batch).add("seed", s.seed);
-  add("rate", s.rate).add("last rate", s.last_rate).add("rate is for", s.rate_is_for).add("warm-up", s.warm_up);
-  add("schedule", name(s.schedule)).add("change by", s.changes.factor).add("decay", s.decay);
+  auto const real = [](double value) {
+    return tutti::detail::general_text(value, std::numeric_limits<float>::max_digits10);
+  };
+  std::string changes;
   for (std::size_t const epoch : s.changes.epochs) {
-    add("change at", epoch);
+    changes.append(changes.empty() ? "" : ",").append(std::to_string(epoch));
   }
-  add("optimizer", name(s.optimizer)).add("momentum", s.momentum).add("weight decay", s.weight_decay);
+  add("batch", s.batch).add("seed", s.seed);
+  add_changeable("epochs", std::to_string(s.epochs)).add_changeable("rate", real(double{s.rate}));
+  add_changeable("last rate", real(double{s.last_rate})).add_changeable("rate is for", std::to_string(s.rate_is_for));
+  add_changeable("warm-up", real(s.warm_up)).add_changeable("schedule", name(s.schedule));
+  add_changeable("change by", real(s.changes.factor)).add_changeable("decay", real(s.decay));
+  add_changeable("change at", changes.empty() ? "none" : changes);
+  add_changeable("weight decay", real(double{s.weight_decay})).add_changeable("trust", real(double{s.trust}));
+  add("optimizer", name(s.optimizer)).add("momentum", s.momentum);
   add("decays all", s.decays_all ? "yes" : "no").add("momentum corrected", s.momentum_corrected ? "yes" : "no");
   add("beta1", s.beta1).add("beta2", s.beta2).add("epsilon", s.epsilon);
-  add("clip norm", s.clip_norm).add("label smoothing", s.label_smoothing);
-  add("images", name(s.images)).add("trust", s.trust).add("micro-batch", s.micro_batch);
+  add_changeable("clip norm", real(double{s.clip_norm}));
+  add_changeable("label smoothing", real(double{s.label_smoothing}));
+  add("images", name(s.images)).add("micro-batch", s.micro_batch);
   add("synchronised statistics", s.synchronised_statistics ? "yes" : "no");
   if (auto const* const augmentation = std::get_if<crop_and_flip>(&s.augmentation)) {
     add("crop", augmentation->padding).add("flip", augmentation->flips ? "yes" : "no");
@@ -49,36 +65,64 @@ TUTTI_DECL fingerprint& fingerprint::add(std::string_view name, dataset const& d
                                            " x ", data.shape.columns, ", checksum ", checksum}));
 }
 
-TUTTI_DECL std::string fingerprint::differences(std::string_view other) const {
-  auto const other_lines = lines(other);
-  auto const own_lines = lines(text_);
-  std::string result;
-  auto const add_difference = [&](std::string_view name, std::string_view a, std::string_view b) {
-    result.append(result.empty() ? "" : "; ").append(name).append(" = ").append(a).append(" there, ");
-    result.append(b).append(" here");
+namespace detail {
+
+/// Calls f(name, other value, own value) for each line of that name which the two texts do not have in common.
+template <class Line, class F>
+void for_each_difference(std::vector<Line> const& other, std::vector<Line> const& local, bool is_fixed, F f) {
+  auto const value_in = [](std::vector<Line> const& lines, std::string_view name) {
+    auto const at = std::ranges::find(lines, name, &Line::name);
+    return at == lines.end() ? std::string_view("nothing") : at->value;
   };
-  std::size_t i = 0;
-  for (; i != other_lines.size() && i != own_lines.size() && other_lines[i].first == own_lines[i].first; ++i) {
-    if (other_lines[i].second != own_lines[i].second) {
-      add_difference(other_lines[i].first, other_lines[i].second, own_lines[i].second);
+  for (auto const& line : other) {
+    if (std::string_view const value = value_in(local, line.name); line.is_fixed == is_fixed && value != line.value) {
+      f(line.name, line.value, value);
     }
   }
-  if (i != other_lines.size() || i != own_lines.size()) {
-    add_difference(
-        i != other_lines.size() ? other_lines[i].first : own_lines[i].first,
-        i != other_lines.size() ? other_lines[i].second : "nothing",
-        i != own_lines.size() ? std::string(own_lines[i].first) + " = " + std::string(own_lines[i].second) : "nothing");
+  for (auto const& line : local) {
+    if (line.is_fixed == is_fixed && std::ranges::find(other, line.name, &Line::name) == other.end()) {
+      f(line.name, std::string_view("nothing"), line.value);
+    }
   }
+}
+
+}  // namespace detail
+
+TUTTI_DECL std::string fingerprint::differences(std::string_view other) const {
+  std::string result;
+  detail::for_each_difference(
+      lines(other), lines(text_), true,
+      [&](std::string_view name, std::string_view previous, std::string_view current) {
+        result.append(result.empty() ? "" : "; ").append(name).append(" = ").append(previous).append(" there, ");
+        result.append(current).append(" here");
+      });
+  return result;
+}
+
+TUTTI_DECL std::string fingerprint::changes(std::string_view other) const {
+  std::string result;
+  detail::for_each_difference(lines(other), lines(text_), false,
+                              [&](std::string_view name, std::string_view previous, std::string_view current) {
+                                result.append(result.empty() ? "" : "; ")
+                                    .append(name)
+                                    .append(" ")
+                                    .append(previous)
+                                    .append(" -> ")
+                                    .append(current);
+                              });
   return result;
 }
 
 TUTTI_DECL std::vector<fingerprint::line> fingerprint::lines(std::string_view text) {
+  constexpr std::string_view changeable_sign = " := ";
   std::vector<line> result;
   while (!text.empty()) {
     auto const entry = text.substr(0, text.find('\n'));
     text.remove_prefix(entry.size() == text.size() ? entry.size() : entry.size() + 1);
-    auto const middle = entry.find(" = ");
-    result.emplace_back(entry.substr(0, middle), middle == entry.npos ? "" : entry.substr(middle + 3));
+    auto const sign = entry.find("= ");
+    auto const middle = entry.rfind(' ', sign);
+    bool const is_fixed = entry.substr(middle, changeable_sign.size()) != changeable_sign;
+    result.push_back({entry.substr(0, middle), sign == entry.npos ? "" : entry.substr(sign + 2), is_fixed});
   }
   return result;
 }

@@ -16,7 +16,7 @@ namespace tutti::inline v0_1_0::nn {
 TUTTI_DECL std::string encode(history const& history) {
   packer output;
   auto const real = [&](double number) { output.number(std::bit_cast<std::uint64_t>(number)); };
-  output.number(history.steps.size());
+  output.number(history.stride).number(history.count).number(history.steps.size());
   for (auto const& step : history.steps) {
     output.number(step.epoch).number(step.batch).number(step.images);
     real(double{step.loss});
@@ -56,6 +56,11 @@ TUTTI_DECL bool decode(std::string_view bytes, history& history) {
   auto const real = [&] { return std::bit_cast<double>(input.number()); };
   auto const whole = [&] { return input.number_as<std::size_t>(); };
   history = {};
+  history.stride = whole();
+  history.count = whole();
+  if (history.stride == 0) {
+    return false;
+  }
   // Every iteration consumes bytes, so a wrong count ends the loop.
   for (std::uint64_t count = input.number(); input.good() && count > 0; --count) {
     step_result step;

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace tutti::inline v0_1_0::nn::detail::inline checkpoint {
 
@@ -19,6 +20,9 @@ namespace tutti::inline v0_1_0::nn::detail::inline checkpoint {
 /// neither the order of the two writes nor the rename.)
 class atomic_file {
  public:
+  /// The end of the name under which a file is written.
+  static constexpr std::string_view draft_ending = ".draft";
+
   /// @throws checkpoint_error with the file's name and the reason
   explicit atomic_file(std::filesystem::path name);
   atomic_file(atomic_file const&) = delete;
@@ -26,6 +30,7 @@ class atomic_file {
   /// Removes the draft unless `commit` was called.
   ~atomic_file();
 
+  /// @throws full_disk; checkpoint_error
   void write(std::span<std::byte const> bytes);
 
   /// Renames the file to its final name. Cost: waits for the disk, twice.

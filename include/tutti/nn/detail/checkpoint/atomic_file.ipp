@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <span>
+#include <string>
 #include <unistd.h>
 #include <utility>
 
@@ -15,7 +16,7 @@ namespace tutti::inline v0_1_0::nn::detail::inline checkpoint {
 
 TUTTI_DECL atomic_file::atomic_file(std::filesystem::path name)
     : name_(std::move(name)),
-      draft_(name_.string() + ".draft"),
+      draft_(name_.string().append(draft_ending)),
       file_([&] { return ::open(draft_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666); }) {
   if (!file_) {
     fail(errno);
@@ -57,7 +58,11 @@ TUTTI_DECL void atomic_file::sync_folder(std::filesystem::path const& folder) {
 }
 
 TUTTI_DECL void atomic_file::fail(int code) const {
-  throw checkpoint_error(name_.string() + " cannot be written: " + tutti::detail::describe_write_error(code));
+  std::string const text = name_.string() + " cannot be written: " + tutti::detail::describe_write_error(code);
+  if (code == ENOSPC || code == EDQUOT) {
+    throw full_disk(text);
+  }
+  throw checkpoint_error(text);
 }
 
 }  // namespace tutti::nn::detail::checkpoint

@@ -21,6 +21,18 @@
 
 namespace tutti::inline v0_1_0::nn::detail::inline checkpoint {
 
+TUTTI_DECL std::string expected_state::batches_before(training_position const& place) const {
+  std::string result;
+  std::size_t previous = 0;
+  for (std::size_t epoch = 0; epoch != place.epoch + (place.batch != 0 ? 1 : 0); ++epoch) {
+    if (std::size_t const size = plan.size(epoch); std::exchange(previous, size) != size) {
+      result.append(result.empty() ? "" : ", ").append(std::to_string(size)).append(" from epoch ");
+      result += std::to_string(epoch + 1);
+    }
+  }
+  return result;
+}
+
 TUTTI_DECL checkpoint_folder::checkpoint_folder(std::filesystem::path folder, std::size_t keep, std::string model)
     : names_(std::move(folder)), keep_((std::max)(keep, std::size_t{1})), model_(std::move(model)) {
   std::error_code code;
@@ -32,15 +44,55 @@ TUTTI_DECL checkpoint_folder::checkpoint_folder(std::filesystem::path folder, st
   atomic_file const probe(names_.folder() / "checkpoint-probe");
 }
 
-TUTTI_DECL void checkpoint_folder::write(std::uint64_t step, state_view const& state, std::string const& training) {
+TUTTI_DECL void checkpoint_folder::expect_owner() const {
+  auto const owner = folder_lock::read(names_.lock());
+  if (owner != owner_) {
+    throw checkpoint_error("the folder " + names_.folder().string() +
+                           (owner ? " now belongs to another training, and nothing is written to it; resume into "
+                                    "another folder"
+                                  : " has no file checkpoint-lock of this training; use a folder that all ranks "
+                                    "see, and leave that file in it"));
+  }
+}
+
+TUTTI_DECL bool checkpoint_folder::make_room() {
+  if (steps().size() < 2) {
+    return false;
+  }
+  prune(1);
+  if (!std::exchange(has_made_room_, true)) {
+    notes_.push_back("there is no room for another checkpoint in " + names_.folder().string() +
+                     ": only the latest one stays until the next is complete; make room there");
+  }
+  return true;
+}
+
+TUTTI_DECL void checkpoint_folder::write_whole(std::uint64_t step, std::span<section_bytes const> parts) {
+  expect_owner();
+  try {
+    write_sections(names_.whole(step), parts);
+  } catch (full_disk const&) {
+    if (!make_room()) {
+      throw;
+    }
+    write_sections(names_.whole(step), parts);
+  }
+  prune(keep_);
+}
+
+TUTTI_DECL void checkpoint_folder::write(std::uint64_t step, state_view const& state, expected_state const& training) {
   auto const place = words_of(state.place, state.ranks, rank_memory::statistics);
-  section_bytes const parts[] = {
-      {section::fingerprint, as_bytes(training)},           {section::model, as_bytes(model_)},
-      {section::place, std::as_bytes(std::span(place))},    {section::parameters, std::as_bytes(state.parameters)},
-      {section::optimizer, std::as_bytes(state.optimizer)}, {section::statistics, std::as_bytes(state.statistics)},
-      {section::history, as_bytes(state.history)}};
-  write_sections(names_.whole(step), parts);
-  prune();
+  std::string const batches = training.batches_before(state.place);
+  section_bytes const parts[] = {{section::fingerprint, as_bytes(training.training.text())},
+                                 {section::identity, std::as_bytes(std::span(owner_.training))},
+                                 {section::batches, as_bytes(batches)},
+                                 {section::model, as_bytes(model_)},
+                                 {section::place, std::as_bytes(std::span(place))},
+                                 {section::parameters, std::as_bytes(state.parameters)},
+                                 {section::optimizer, std::as_bytes(state.optimizer)},
+                                 {section::statistics, std::as_bytes(state.statistics)},
+                                 {section::history, as_bytes(state.history)}};
+  write_whole(step, parts);
 }
 
 TUTTI_DECL file_identity checkpoint_folder::write_shard(std::uint64_t step, rank_type rank, rank_type ranks,
@@ -49,10 +101,12 @@ TUTTI_DECL file_identity checkpoint_folder::write_shard(std::uint64_t step, rank
     auto const [first, count] = part_of(numbers.size(), rank, ranks, memory);
     return std::as_bytes(numbers.subspan(first, count));
   };
-  section_bytes const parts[] = {{section::parameters, local_block(part.parameters)},
+  section_bytes const parts[] = {{section::identity, std::as_bytes(std::span(owner_.training))},
+                                 {section::parameters, local_block(part.parameters)},
                                  {section::optimizer, local_block(part.optimizer)},
                                  {section::statistics, std::as_bytes(part.statistics)},
                                  {section::strategy, as_bytes(part.strategy)}};
+  expect_owner();
   return write_sections(names_.part(step, rank, ranks), parts);
 }
 
@@ -64,6 +118,8 @@ TUTTI_DECL training_part checkpoint_folder::read_shard(std::uint64_t step, rank_
     shard.fail("does not belong to " + names_.whole(step).string());
   }
   training_part result;
+  std::array<std::uint64_t, 2> identity{};  // the manifest's, as the checksum above covers it
+  shard.read(section::identity, std::span<std::uint64_t>(identity));
   auto const numbers = [&](section id, std::vector<float>& destination, std::size_t count) {
     shard.require_size<float>(id, count);
     destination.resize(count);
@@ -78,41 +134,75 @@ TUTTI_DECL training_part checkpoint_folder::read_shard(std::uint64_t step, rank_
 
 TUTTI_DECL void checkpoint_folder::write_manifest(std::uint64_t step, training_position const& position,
                                                   std::string const& history, std::span<file_identity const> shards,
-                                                  std::string const& training, rank_memory memory) {
-  auto const place = words_of(position, static_cast<rank_type>(shards.size()), memory);
+                                                  expected_state const& training) {
+  auto const place = words_of(position, static_cast<rank_type>(shards.size()), training.memory);
+  std::string const batches = training.batches_before(position);
   std::vector<std::uint64_t> table;
   for (auto const& shard : shards) {
     table.push_back(shard.length);
     table.push_back(shard.checksum);
   }
-  section_bytes const parts[] = {{section::fingerprint, as_bytes(training)},
+  section_bytes const parts[] = {{section::fingerprint, as_bytes(training.training.text())},
+                                 {section::identity, std::as_bytes(std::span(owner_.training))},
+                                 {section::batches, as_bytes(batches)},
                                  {section::model, as_bytes(model_)},
                                  {section::place, std::as_bytes(std::span(place))},
                                  {section::history, as_bytes(history)},
                                  {section::shards, std::as_bytes(std::span(table))}};
-  write_sections(names_.whole(step), parts);
-  prune();
+  write_whole(step, parts);
 }
 
 TUTTI_DECL std::optional<checkpoint_folder::loaded_checkpoint> checkpoint_folder::begin(
     bool resume, expected_state const& expected) {
-  if (resume) {
-    return load_last_good(expected);
+  lock_.emplace(names_.lock());
+  if (!lock_->is_held()) {
+    throw checkpoint_error(names_.folder().string() + " is in use by another training, " + lock_->holder() +
+                           ": wait for its end, stop it, or choose another folder");
   }
-  if (auto const checkpoint_steps = steps(); !checkpoint_steps.empty()) {
+  remove_drafts();
+  std::optional<loaded_checkpoint> last;
+  if (resume) {
+    last = load_last_good(expected);
+  } else if (auto const checkpoint_steps = steps(); !checkpoint_steps.empty()) {
     throw checkpoint_error(names_.folder().string() + " holds checkpoints of a training, the last after " +
                            std::to_string(checkpoint_steps.front()) +
                            " steps: resume it (--resume), or choose another folder");
   }
-  return std::nullopt;
+  owner_ = folder_owner::draw(last ? std::optional(last->identity) : std::nullopt);
+  lock_->write(owner_);
+  return last;
+}
+
+TUTTI_DECL void checkpoint_folder::take_over() {
+  lock_.emplace(names_.lock());
+  auto const previous_owner = folder_lock::read(names_.lock());
+  owner_ = folder_owner::draw(previous_owner ? std::optional(previous_owner->training) : std::nullopt);
+  lock_->write(owner_);
+}
+
+TUTTI_DECL void checkpoint_folder::remove_drafts() const {
+  std::vector<std::filesystem::path> drafts;
+  std::error_code ignored_error;
+  tutti::detail::standard_numbers const reserved_numbers;
+  for (std::filesystem::directory_iterator entry(names_.folder(), ignored_error), end; !ignored_error && entry != end;
+       entry.increment(ignored_error)) {
+    auto const name = checkpoint_names::parse(entry->path().filename().string());
+    if (name && name->kind == checkpoint_names::file_kind::draft) {
+      drafts.push_back(entry->path());
+    }
+  }
+  for (auto const& draft : drafts) {
+    std::filesystem::remove(draft, ignored_error);
+  }
 }
 
 TUTTI_DECL std::optional<checkpoint_folder::loaded_checkpoint> checkpoint_folder::load_last_good(
     expected_state const& expected) {
   loaded_checkpoint result;
+  std::vector<std::string> defects;
   std::vector<std::pair<std::filesystem::path, char const*>> unusable;
   auto const leave_out = [&](std::uint64_t step, checkpoint_error const& error, char const* ending) {
-    result.notes.emplace_back(error.what());
+    defects.emplace_back(error.what());
     unusable.emplace_back(names_.whole(step), ending);
   };
   for (std::uint64_t const step : steps()) {
@@ -129,14 +219,17 @@ TUTTI_DECL std::optional<checkpoint_folder::loaded_checkpoint> checkpoint_folder
       std::error_code ignored_error;  // errors are ignored; an unwritable folder fails at the next write
       std::filesystem::rename(file, file.string() + ending, ignored_error);
     }
+    for (auto const& defect : defects) {
+      notes_.push_back(defect + "; the checkpoint before it is used");
+    }
     return result;
   }
   if (unusable.empty()) {
     return std::nullopt;
   }
   std::string text = "no checkpoint in " + names_.folder().string() + " is good";
-  for (auto const& note : result.notes) {
-    text += "; " + note;
+  for (auto const& defect : defects) {
+    text += "; " + defect;
   }
   throw checkpoint_error(text + "; choose another folder to begin again");
 }
@@ -160,16 +253,28 @@ TUTTI_DECL void checkpoint_folder::load(std::uint64_t step, expected_state const
                                         loaded_checkpoint& output) const {
   section_file const file(names_.whole(step));
   constexpr std::uint64_t longest_fingerprint = 1U << 20;
-  auto const different = expected.training.differences(file.read_text(section::fingerprint, longest_fingerprint));
+  auto const training = file.read_text(section::fingerprint, longest_fingerprint);
+  auto const different = expected.training.differences(training);
   if (!different.empty()) {
     throw checkpoint_error(file.name() + " is of another training: " + different +
                            "; ask for the same, or use another folder");
   }
+  file.read(section::identity, std::span<std::uint64_t>(output.identity));
   training_state result;
   std::array<std::uint64_t, 4> place{};
   file.read(section::place, std::span<std::uint64_t>(place));
   result.place = {tutti::detail::integer_cast<std::size_t>(place[0]),
                   tutti::detail::integer_cast<std::size_t>(place[1])};
+  if (place[0] > expected.epochs) {
+    throw checkpoint_error(file.name() + " is the state after " + std::to_string(place[0]) +
+                           " epochs, and the training is to have " + std::to_string(expected.epochs) +
+                           ": ask for as many epochs at least, or use another folder");
+  }
+  auto const batches = file.read_text(section::batches, longest_fingerprint);
+  if (auto const own_batches = expected.batches_before(result.place); own_batches != batches) {
+    throw checkpoint_error(file.name() + " has used batches of " + batches + ", and the training would have used " +
+                           own_batches + ": change the schedule of batches only for later epochs");
+  }
   constexpr std::uint64_t max_ranks = 1U << 20;
   bool const is_valid_place = place[0] < expected.epochs ? place[1] <= expected.plan.batches(result.place.epoch)
                                                          : place[0] == expected.epochs && place[1] == 0;
@@ -186,8 +291,8 @@ TUTTI_DECL void checkpoint_folder::load(std::uint64_t step, expected_state const
                            " ranks: start as many, not " + std::to_string(expected.ranks));
   }
   constexpr std::uint64_t max_lost_ranks = 4096;  // limit on ranks lost in faults
-  result.history = file.read_text(section::history, max_history_bytes(expected.plan.steps(), expected.epochs,
-                                                                      result.ranks + max_lost_ranks, max_lost_ranks));
+  result.history = file.read_text(section::history, history_bytes(history::max_steps, expected.epochs,
+                                                                  result.ranks + max_lost_ranks, max_lost_ranks));
   std::vector<file_identity> parts;
   if (file.has(section::shards)) {
     parts = parts_named(file, result.ranks);
@@ -204,6 +309,7 @@ TUTTI_DECL void checkpoint_folder::load(std::uint64_t step, expected_state const
   output.state = std::move(result);
   output.step = step;
   output.parts = std::move(parts);
+  output.changes = expected.training.changes(training);
 }
 
 TUTTI_DECL std::vector<file_identity> checkpoint_folder::parts_named(section_file const& manifest, rank_type ranks) {
@@ -229,10 +335,10 @@ TUTTI_DECL void checkpoint_folder::load_shards(std::uint64_t step, std::span<fil
   }
 }
 
-TUTTI_DECL void checkpoint_folder::prune() const {
+TUTTI_DECL void checkpoint_folder::prune(std::size_t keep) const {
   auto const checkpoint_steps = steps();
   std::uint64_t const oldest =
-      checkpoint_steps.empty() ? 0 : checkpoint_steps[(std::min)(keep_, checkpoint_steps.size()) - 1];
+      checkpoint_steps.empty() ? 0 : checkpoint_steps[(std::min)(keep, checkpoint_steps.size()) - 1];
   std::error_code ignored_error;
   for (std::uint64_t const step : checkpoint_steps) {
     if (step < oldest) {

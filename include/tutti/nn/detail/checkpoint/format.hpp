@@ -26,7 +26,9 @@ enum class section : std::uint32_t {
   history = 6,     ///< steps and epochs so far, for the report
   shards = 7,      ///< identities of the files with the other sections
   strategy = 8,    ///< state of the rank's strategy
-  model = 9        ///< encoded description of the model, or an empty text
+  identity = 9,    ///< the number of the training to which the folder belongs
+  batches = 10,    ///< batch sizes before the position, as text
+  model = 11       ///< encoded description of the model, or an empty text
 };
 
 /// A section to be written.
@@ -50,7 +52,7 @@ static_assert(std::endian::native == std::endian::little, "checkpoints hold numb
 /// The beginning of a file. The line ends reveal a copy made in text mode.
 struct file_head {
   static constexpr std::array<char, 8> signature{'t', 'u', 't', 't', 'i', '\r', '\n', '\x1a'};
-  static constexpr std::uint32_t latest = 4;
+  static constexpr std::uint32_t latest = 5;
   static constexpr std::uint32_t max_sections = 64;
 
   std::array<char, 8> magic = signature;

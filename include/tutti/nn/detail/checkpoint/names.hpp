@@ -19,7 +19,8 @@ namespace tutti::inline v0_1_0::nn::detail::inline checkpoint {
 /// `checkpoint-000000001200.2-of-4` the part of it that rank 2 of 4 wrote.
 class checkpoint_names {
  public:
-  enum class file_kind { whole, part, other };
+  /// A draft is the file of a write that has not ended, or never will.
+  enum class file_kind { whole, part, draft, other };
 
   struct parsed_name {
     std::uint64_t step;
@@ -31,6 +32,8 @@ class checkpoint_names {
   [[nodiscard]] std::filesystem::path const& folder() const noexcept { return folder_; }
 
   [[nodiscard]] std::filesystem::path whole(std::uint64_t step) const { return stem(step).append(suffix); }
+  /// The file that is locked, and names the training to which the folder belongs.
+  [[nodiscard]] std::filesystem::path lock() const { return folder_ / "checkpoint-lock"; }
   [[nodiscard]] std::filesystem::path part(std::uint64_t step, rank_type rank, rank_type ranks) const;
 
   /// The steps of all checkpoints, intact or not, latest first.

@@ -3,6 +3,7 @@
 
 #include <tutti/detail/core/standard_numbers.hpp>
 #include <tutti/nn/checkpoint/base/error.hpp>
+#include <tutti/nn/detail/checkpoint/atomic_file.hpp>
 #include <tutti/nn/detail/checkpoint/names.hpp>
 
 #include <algorithm>
@@ -38,6 +39,9 @@ TUTTI_DECL std::optional<checkpoint_names::parsed_name> checkpoint_names::parse(
     result.kind = file_kind::whole;
   } else if (is_part(rest)) {
     result.kind = file_kind::part;
+  } else if (rest.ends_with(atomic_file::draft_ending)) {
+    std::string_view const ending = rest.substr(0, rest.size() - atomic_file::draft_ending.size());
+    result.kind = ending == suffix || is_part(ending) ? file_kind::draft : file_kind::other;
   }
   return result;
 }

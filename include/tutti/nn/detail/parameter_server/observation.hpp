@@ -101,7 +101,8 @@ class state_receiver {
       : tasks_(tasks), model_(model), state_(state_size(model)), observers_(observers...) {}
 
   [[nodiscard]] std::span<float> buffer() noexcept { return state_; }
-  void deliver() {
+  /// @returns false if an observer ends the training
+  [[nodiscard]] bool deliver() {
     auto position = state_.begin();
     for (auto const destination : {model_.parameters(), model_.optimizer_state(), model_.statistics()}) {
       auto const end = position + static_cast<std::ptrdiff_t>(destination.size());
@@ -109,19 +110,24 @@ class state_receiver {
       position = end;
     }
     model_.position({tasks_.epochs_at_pause(), 0});
-    std::apply([&](auto&... observer) { (tell(observer), ...); }, observers_);
+    bool continues = true;
+    std::apply([&](auto&... observer) { ((continues = tell(observer) && continues), ...); }, observers_);
+    return continues;
   }
 
  private:
   template <class Observer>
-  void tell(Observer& observer) {
-    if constexpr (requires { observer.on_pause(model_); }) {
+  bool tell(Observer& observer) {
+    if constexpr (requires { static_cast<bool>(observer.on_pause(model_)); }) {
+      return observer.on_pause(model_);
+    } else if constexpr (requires { observer.on_pause(model_); }) {
       observer.on_pause(model_);
     } else {
       static_assert(
           !requires { &Observer::on_pause; },
-          "this observer's on_pause must be: void on_pause(tutti::nn::replica const&)");
+          "this observer's on_pause must be: void or bool on_pause(tutti::nn::replica const&)");
     }
+    return true;
   }
 
   scheduler const& tasks_;

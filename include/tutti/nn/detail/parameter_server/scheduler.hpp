@@ -54,6 +54,8 @@ class scheduler {
 
   /// Lets all workers continue, after server 0 has received the servers' state.
   void resume() noexcept;
+  /// Ends the training at a pause: every worker is told to stop.
+  void end() noexcept { is_ended_ = true; }
   /// The number of epochs at the last pause.
   [[nodiscard]] std::size_t epochs_at_pause() const noexcept { return epochs_at_pause_; }
 
@@ -121,8 +123,9 @@ class scheduler {
   std::uint64_t reported_iterations_;  // iterations reported
   std::size_t first_sum_;              // step of the first element of sums_
   std::size_t epochs_at_pause_;        // epochs at the last pause
-  std::size_t state_sender_ = open;    // worker that sends the servers' state
-  std::size_t last_worker_ = open;     // worker that stops after all others
+  bool is_ended_ = false;
+  std::size_t state_sender_ = open;  // worker that sends the servers' state
+  std::size_t last_worker_ = open;   // worker that stops after all others
   std::deque<step_sum> sums_;
   std::vector<test_result> results_;
 };

@@ -56,6 +56,10 @@ TUTTI_DECL void scheduler::take(std::size_t worker, report const& report) {
 
 TUTTI_DECL std::optional<task> scheduler::next(std::size_t worker) {
   state& asker = workers_[worker];
+  if (is_ended_) {
+    asker.is_working = false;
+    return make_task(worker, task_kind::stop);
+  }
   if (!asker.has_data) {
     asker.has_data = true;
     return make_task(worker, task_kind::load_data);

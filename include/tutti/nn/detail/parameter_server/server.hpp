@@ -38,7 +38,8 @@ class server_observer {
   /// The memory for the servers' state, from a worker.
   [[nodiscard]] virtual std::span<float> state_buffer() { return {}; }
   /// Called when that memory has been filled.
-  virtual void on_state() {}
+  /// @returns false if the training ends here
+  [[nodiscard]] virtual bool on_state() { return true; }
 };
 
 /// Serves a shard to workers: applies their pushes, and sends the weights that they may read.

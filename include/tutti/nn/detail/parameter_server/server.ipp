@@ -111,7 +111,9 @@ TUTTI_DECL void server::serve(std::size_t w, scheduler* tasks, server_observer& 
       return;
     case expected::state:
       tasks->resume();
-      observer.on_state();
+      if (!observer.on_state()) {
+        tasks->end();
+      }
       receive_message(w);
       return;
     case expected::gradient:

@@ -11,7 +11,7 @@
 namespace tutti::inline v0_1_0::nn::detail::inline report {
 
 /// The throughput of steps [first, last). Each begins at the end of the previous one; 0 if there is no previous step
-/// in the same epoch, because tests separate epochs.
+/// in the same epoch, because tests separate epochs. Steps that are missing between two count like the second one.
 [[nodiscard]] TUTTI_DECL double images_per_second(std::vector<step_result> const& steps, std::size_t first,
                                                   std::size_t last);
 

@@ -47,7 +47,7 @@ TUTTI_DECL double images_per_second(std::vector<step_result> const& steps, std::
   double time = 0;
   for (std::size_t i = std::max<std::size_t>(first, 1); i < last; ++i) {
     if (steps[i].epoch == steps[i - 1].epoch) {
-      images += static_cast<double>(steps[i].images);
+      images += static_cast<double>(steps[i].images * (steps[i].batch - steps[i - 1].batch));
       time += steps[i].seconds - steps[i - 1].seconds;
     }
   }
