@@ -40,8 +40,12 @@ option_value configuration_file() {
 option_group data_group(options& o) {
   auto& s = o.settings;
   return {"data", "images, and what is done with them", {
-    {"--data", local(text(o.data, "FOLDER")), "MNIST's four files or batches of CIFAR-10, plain or .gz; or builtin, "
-        "drawn digits", {nothing_computed}, "builtin"},
+    {"--data", local(text(o.data, "FOLDER")), "Pictures in a subfolder for each class, MNIST's files, CIFAR-10, "
+        "CIFAR-100 or NumPy's arrays; or builtin, drawn digits", {nothing_computed}, "builtin"},
+    {"--image-size", integer(o.image_size, 8, 1024), "Rows and columns to which pictures are scaled and cropped",
+        {nothing_computed}},
+    {"--validation", real(o.validation, 0.001, 0.9), "Share of the images that are the test set, where the folder has "
+        "none; 0.1 if not given", {nothing_computed}},
     {"--samples", integer(o.samples, 1, 1'000'000), "Training images to draw",
         {needs("--data builtin", "; a folder is used whole")}},
     {"--test-samples", integer(o.test_samples, 1, 1'000'000), "Test images to draw",
@@ -65,6 +69,8 @@ option_group model_group(options& o) {
         "Sizes of hidden layers, or none for a linear model", {needs("--model mlp")}},
     {"--activation", one_of(o.activation, {"relu", "tanh", "sigmoid"}), "Function of hidden layers",
         {needs("--model mlp")}},
+    {"--dropout", real(o.dropout, 0, 0.95), "Probability with which inputs of dense layers behind the first are dropped "
+        "in training; the model's own if not given", {nothing_computed}},
     {"--synchronised-statistics", flag(o.settings.synchronised_statistics),
         "Normalise over the batch of all ranks, instead of each rank's part",
         {needs("--strategy synchronous or network_server"), nothing_computed}},
@@ -95,15 +101,28 @@ option_group training_group(options& o) {
 option_group optimizer_group(options& o) {
   auto& s = o.settings;
   using rates = rate_schedule_kind;
+  constexpr char const* adam = "--optimizer adam or adamw";
   return {"optimizer", "the rule by which weights follow gradients, and its rate", {
-    {"--optimizer", one_of(s.optimizer, {optimizer_kind::sgd, optimizer_kind::nesterov, optimizer_kind::lars}),
-        "The rule; lars: each layer at a rate of its own"},
+    {"--optimizer", one_of(s.optimizer, {optimizer_kind::sgd, optimizer_kind::nesterov, optimizer_kind::lars,
+        optimizer_kind::adam, optimizer_kind::adamw}),
+        "The rule; lars: each layer at a rate of its own; adam, adamw: each weight, from --lr 0.001 if not given",
+        {if_is("adam or adamw", not_with("--strategy parameter_server")),
+         if_is("adam or adamw", not_with("--momentum", "; --beta1 is Adam's momentum"))}},
     {"--lr", real(s.rate, 0, 1e6), "Learning rate of the first step"},
     {"--lr-end", real(s.last_rate, 0, 1e6), "Learning rate of the last step, with --schedule linear or cosine"},
     {"--lr-for", integer(s.rate_is_for, 1, most_images), "Batch that --lr and --lr-end are meant for: they are "
         "multiplied by --batch over this"},
     {"--momentum", real(s.momentum, 0, 0.9999), "Share of the last step that is repeated"},
-    {"--weight-decay", real(s.weight_decay, 0, 1), "Pull of all weights towards zero"},
+    {"--beta1", real(s.beta1, 0, 0.9999), "Share of the mean gradient that is kept", {needs(adam)}},
+    {"--beta2", real(s.beta2, 0, 0.999999), "Share of the mean squared gradient that is kept", {needs(adam)}},
+    {"--epsilon", real(s.epsilon, 1e-12, 1), "Least divisor of a step", {needs(adam)}},
+    {"--weight-decay", real(s.weight_decay, 0, 1), "Pull of weights towards zero, not of biases and normalisation"},
+    {"--decay-all", flag(s.decays_all), "Weight decay and lars treat biases and normalisation like weights"},
+    {"--clip-norm", real(s.clip_norm, 1e-9, 1e9), "Scale the gradient of all weights down to this norm",
+        {not_with("--strategy parameter_server"), not_with("--strategy network_server"),
+         not_with("--momentum-correction", "; --local-clipping goes with it")}},
+    {"--label-smoothing", real(s.label_smoothing, 0, 0.99), "Share of each training label that is spread over all "
+        "classes", {nothing_computed}},
     {"--trust", real(s.trust, 1e-9, 1), "Step as a share of a layer's weights, at rate 1",
         {needs("--optimizer lars")}},
     {"--schedule", one_of(s.schedule, {rates::constant, rates::linear, rates::cosine, rates::step,

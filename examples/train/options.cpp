@@ -106,6 +106,10 @@ void check_numbers(options const& o) {
   if (o.strategy.name == "network_server" && s.momentum != 0) {
     refuse("--strategy", "network_server needs --momentum 0");
   }
+  if (o.strategy.name == "network_server" && s.weight_decay != 0 && !s.decays_all) {
+    refuse("--weight-decay",
+           "needs --decay-all with --strategy network_server, which does not tell biases from weights");
+  }
   if (o.speeds.side != 0 && !is_large(o.model)) {
     refuse("--side", "needs a model with large images, such as alexnet, not " + o.model);
   }
@@ -114,6 +118,14 @@ void check_numbers(options const& o) {
       refuse("--gpu", "names rank " + std::to_string(entry.rank) + ", which is a server; workers are the ranks from " +
                           std::to_string(o.strategy.servers) + " on");
     }
+  }
+}
+
+/// Sets the rates that suit the optimizer, where none is given.
+void settle_rates(CLI::App const& app, tutti::nn::settings& s) {
+  if (s.optimizer == tutti::nn::optimizer_kind::adam || s.optimizer == tutti::nn::optimizer_kind::adamw) {
+    s.rate = app.count("--lr") == 0 ? 0.001F : s.rate;
+    s.last_rate = app.count("--lr-end") == 0 ? s.rate / 100 : s.last_rate;
   }
 }
 
@@ -188,6 +200,7 @@ options read_options(int argc, char** argv) {
     check_conditions(app, groups);
     settle_topology(o, app.count("--topology") != 0);
     settle_words(o);
+    settle_rates(app, o.settings);
     check_numbers(o);
   } catch (CLI::ParseError const& e) {
     std::fprintf(stderr, "%s\ntrain run --help lists the options.\n", e.what());

@@ -114,11 +114,14 @@ struct options {
   std::uint32_t ranks_per_host = 0;  ///< for by_locality; 0: all ranks of a host
   std::string device;                ///< host:port of fpga_nic; empty: set by the environment
   std::string data = "builtin";
+  std::size_t image_size = 32;      ///< rows and columns of images made from pictures
+  double validation = 0;            ///< share of images for the test, where there is no test set; 0: not given
   std::size_t samples = 20000;      ///< number of built-in training digits
   std::size_t test_samples = 5000;  ///< number of built-in test digits
   std::string model = "mlp";
   std::vector<std::size_t> hidden_sizes{256, 128};
   std::string activation = "relu";
+  double dropout = -1;             ///< probability; below 0: the model's own
   std::size_t batch_per_rank = 0;  ///< 0: settings.batch is the batch of all ranks
   int threads = 1;
   std::size_t bucket = 0;  ///< bytes; 0: gradients are summed once all are complete

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job.hpp"
 #include "network.hpp"
+#include "read_data.hpp"
 #include "subcommands.hpp"
 #include <tutti/environment.hpp>
+#include <tutti/nn/data/class_counts.hpp>
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/data/pad.hpp>
-#include <tutti/nn/data/read_folder.hpp>
+#include <tutti/nn/data/split.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -23,7 +25,7 @@ namespace {
 
 tutti::nn::data_pair load_as_it_is(options const& o) {
   if (o.data != "builtin") {
-    return tutti::nn::read_folder(o.data);
+    return read_data(o.data, o.image_size);
   }
   // Image i is a function of i: the test images begin beyond the largest --samples.
   return {tutti::nn::digits(o.samples, o.settings.seed), tutti::nn::digits(o.test_samples, o.settings.seed, 1U << 20)};
@@ -41,6 +43,18 @@ tutti::nn::data_pair pretend(options const& o) {
   return data;
 }
 
+/// Takes a part of the training images for the test if the data have no test set. The part is the same for all seeds,
+/// so that a model is never tested with images of an earlier training.
+void provide_test_set(tutti::nn::data_pair& data, options const& o) {
+  if (data.test.size() == 0) {
+    constexpr double usual_share = 0.1;
+    data = tutti::nn::split(data.training, o.validation == 0 ? usual_share : o.validation, 0);
+  } else if (o.validation != 0) {
+    throw std::runtime_error("--validation is for data without a test set, but " + o.data + " has one, of " +
+                             std::to_string(data.test.size()) + " images; leave the option out");
+  }
+}
+
 /// Loads the data, padded where images are too small for the model.
 tutti::nn::data_pair load(options const& o) {
   if (o.speeds.is_simulated()) {
@@ -48,12 +62,31 @@ tutti::nn::data_pair load(options const& o) {
   }
   constexpr std::size_t least = 32;
   auto data = load_as_it_is(o);
+  provide_test_set(data, o);
   for (auto* const set : {&data.training, &data.test}) {
     if (is_large(o.model) && std::max(set->shape.rows, set->shape.columns) < least) {
       *set = tutti::nn::pad(*set, least);
     }
   }
   return data;
+}
+
+/// Prints the classes of people's own data, and a warning about classes of very different sizes.
+void show_classes(tutti::nn::dataset const& set) {
+  auto const counts = tutti::nn::class_counts(set);
+  if (set.class_names.size() == counts.size() && counts.size() > 10) {
+    auto const [least, most] = std::ranges::minmax(counts);
+    std::printf("class  %zu, of %zu to %zu training images\n", counts.size(), least, most);
+  } else if (set.class_names.size() == counts.size()) {
+    std::printf("class  ");
+    for (std::size_t i = 0; i != counts.size(); ++i) {
+      std::printf("%s%s: %zu", i == 0 ? "" : ", ", set.class_names[i].c_str(), counts[i]);
+    }
+    std::printf(" training images\n");
+  }
+  if (auto const warning = tutti::nn::describe_imbalance(set); !warning.empty()) {
+    std::fprintf(stderr, "train: %s\n", warning.c_str());
+  }
 }
 
 /// Checks, before the training, that a file can be written.
@@ -131,11 +164,20 @@ int run_command(int argc, char** argv) {
       expect_writable(options.trace);
     }
     work.data = load(options);
+    if (place.rank == 0 && !options.speeds.is_simulated()) {
+      show_classes(work.data.training);
+    }
+    // Pictures are decoded when they are needed: beside the computing.
+    options.settings.prefetch = options.settings.prefetch || work.data.training.store != nullptr;
     std::fflush(stdout);  // forked ranks would inherit unwritten output
     auto const ends = train(work);
     auto const failure_count = report_failures(ends);
-    bool const others_continue = options.faults.continues || options.strategy.name == "parameter_server";
-    return failure_count == 0 || (others_continue && failure_count < ends.size()) ? EXIT_SUCCESS : EXIT_FAILURE;
+    // Servers continue without lost workers; server 0 reports.
+    bool const is_complete = options.strategy.name == "parameter_server"
+                                 ? failure_count == 0 || ends.front().has_value()
+                             : options.faults.continues ? failure_count == 0 || failure_count < ends.size()
+                                                        : failure_count == 0;
+    return is_complete ? EXIT_SUCCESS : EXIT_FAILURE;
   } catch (std::exception const& e) {
     std::fprintf(stderr, "train: %s\n", e.what());
     return EXIT_FAILURE;

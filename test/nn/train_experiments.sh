@@ -47,7 +47,8 @@ for server in 0 1; do
 done
 
 for option in --lr --lr-end --momentum --weight-decay --trust --change-by --decay-by --warmup --l1 --participation --keep \
-              --threshold --sparsity-warmup --local-clipping --factor; do
+              --threshold --sparsity-warmup --local-clipping --factor --beta1 --beta2 --epsilon --clip-norm --label-smoothing --dropout \
+              --validation; do
   for value in nan inf; do
     refused "$option $value" "$option"
     [ "$(grep -c . log)" -le 2 ] || wrong "$option $value: more than a sentence"
