@@ -75,8 +75,8 @@ tutti::nn::data_pair load(options const& o) {
 void show_classes(tutti::nn::dataset const& set) {
   auto const counts = tutti::nn::class_counts(set);
   if (set.class_names.size() == counts.size() && counts.size() > 10) {
-    auto const [least, most] = std::ranges::minmax(counts);
-    std::printf("class  %zu, of %zu to %zu training images\n", counts.size(), least, most);
+    auto const [smallest, largest] = std::ranges::minmax(counts);
+    std::printf("class  %zu, of %zu to %zu training images\n", counts.size(), smallest, largest);
   } else if (set.class_names.size() == counts.size()) {
     std::printf("class  ");
     for (std::size_t i = 0; i != counts.size(); ++i) {
