@@ -737,7 +737,7 @@ BOOST_AUTO_TEST_CASE(a_finished_training_goes_on_for_more_epochs_and_at_another_
 BOOST_AUTO_TEST_CASE(a_folder_belongs_to_one_training) {
   auto probe = replica(0, 1);
   auto const expected = nn::detail::expected_of(probe, print_of(make_settings()));
-  std::string const history = nn::encode({});
+  std::string const history = nn::encode(nn::history{});
   nn::detail::state_view const state{{0, 1}, 1, probe.parameters(), probe.optimizer_state(), {}, history};
   scratch const folder;
   nn::detail::checkpoint_folder first(folder.path());

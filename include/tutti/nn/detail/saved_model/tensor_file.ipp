@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/base/integer_cast.hpp>
 #include <tutti/detail/base/message.hpp>
 #include <tutti/nn/detail/saved_model/tensor_file.hpp>
 #include <tutti/nn/saved_model/base/error.hpp>
@@ -58,7 +59,7 @@ TUTTI_DECL tensor_file::tensor_file(std::filesystem::path const& name)
                                  " bytes, ", size - sizeof length, " follow, and at most ", longest_header,
                                  " are read; copy it again"}));
   }
-  std::string header(static_cast<std::size_t>(length), '\0');
+  std::string header(tutti::detail::integer_cast<std::size_t>(length), '\0');
   read_at(sizeof length, std::as_writable_bytes(std::span(header.data(), header.size())));
   try {
     add_tensors(header, sizeof length + length, size);
