@@ -144,7 +144,7 @@ int train_with_servers(Communicator& world, job const& work, std::vector<std::st
   bool const serves = roles.serves(world.rank());
   session session(work, Communicator::transport_type::name, world.rank(), names, std::move(gpu_indices),
                   serves ? 0 : roles.worker(world.rank()), roles.workers());
-  server_saving saver(world, session, work.options.checkpoints);
+  server_saving saver(world, session, session.checkpoints());
   session.count(world.trace().first());
   session.follow(world.trace().second().first());
   auto const sum =

@@ -126,7 +126,7 @@ template <class Communicator>
 void train_by(Communicator& world, tutti::nn::strategy& strategy, job const& work, session& session,
               fault_injection& injection, bool is_continued) {
   auto const start_traffic = world.trace().first();
-  checkpointing_observer saver(world, session, strategy, work.options.checkpoints, is_continued);
+  checkpointing_observer saver(world, session, strategy, session.checkpoints(), is_continued);
   session.count(world.trace().first());
   session.follow(world.trace().second().first());
   try {

@@ -6,10 +6,12 @@
 #include "usage_file.hpp"
 #include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/checkpoint/base/history_text.hpp>
+#include <tutti/nn/data/normalisation.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/report/hash.hpp>
 #include <tutti/nn/report/json.hpp>
 #include <tutti/nn/report/svg.hpp>
+#include <tutti/nn/saved_model/base/description.hpp>
 #include <tutti/nn/simulation/simulated_learner.hpp>
 #include <tutti/trace/chrome_trace.hpp>
 #include <tutti/trace/straggler_report.hpp>
@@ -234,6 +236,16 @@ nn::fingerprint session::fingerprint() const {
     result.add("model", describe_network(work_.options, work_.data.training)).add(settings_);
     result.add("strategy", strategy_in_full(work_.options));
     result.add("training", work_.data.training);
+  }
+  return result;
+}
+
+nn::checkpoint_options session::checkpoints() const {
+  auto result = work_.options.checkpoints;
+  if (!result.folder.empty()) {
+    auto const& images = work_.data.training;
+    result.model = nn::encode(nn::describe(network_for(work_.options, images), images,
+                                           nn::numbers_for(images, settings_.standardise), how_it_was_trained()));
   }
   return result;
 }

@@ -8,6 +8,7 @@
 #include <tutti/nn/base/metrics.hpp>
 #include <tutti/nn/checkpoint/base/fingerprint.hpp>
 #include <tutti/nn/checkpoint/base/state.hpp>
+#include <tutti/nn/checkpoint/options.hpp>
 #include <tutti/nn/replica.hpp>
 #include <tutti/nn/report/json_lines.hpp>
 #include <tutti/nn/report/progress.hpp>
@@ -48,6 +49,9 @@ class session {
   [[nodiscard]] tutti::nn::history& history() noexcept { return history_; }
   /// Identifies the training. Costs a pass over the images; empty on ranks other than 0.
   [[nodiscard]] tutti::nn::fingerprint fingerprint() const;
+
+  /// The options of checkpoints, with the description of the model.
+  [[nodiscard]] tutti::nn::checkpoint_options checkpoints() const;
 
   /// Continues from the state that model and history now hold.
   /// @param changes settings that have changed since, for the reader
