@@ -5,6 +5,8 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
+#include <functional>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -19,6 +21,10 @@ struct subcommand {
 
 constexpr subcommand subcommands[] = {
     {"run", "train a network, on several ranks at once", run_command},
+    {"predict", "print the classes of pictures", predict_command},
+    {"evaluate", "test a model: accuracy, and the classes that it confuses", evaluate_command},
+    {"export", "write the model of a checkpoint for PyTorch and others", export_command},
+    {"inspect", "show what a checkpoint or a saved model holds", inspect_command},
 };
 
 std::string help() {
@@ -52,6 +58,21 @@ int refuse(int argc, char** argv) {
 }
 
 }  // namespace
+
+int run_with_arguments(CLI::App& app, int argc, char** argv, std::function<void()> const& body) {
+  try {
+    app.parse(argc, argv);
+  } catch (CLI::ParseError const& e) {
+    return app.exit(e) == 0 ? EXIT_SUCCESS : 2;
+  }
+  try {
+    body();
+    return EXIT_SUCCESS;
+  } catch (std::exception const& e) {
+    std::fprintf(stderr, "train: %s\n", e.what());
+    return EXIT_FAILURE;
+  }
+}
 
 int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file beyond ulimit -f becomes an error that names it
