@@ -58,6 +58,7 @@ Read <me> **now**, or [more](../../results/README.md).
 SIMULATE = "#!/bin/sh\necho how,us\necho $2,7"
 TRAIN = """#!/bin/sh
 [ $OPENBLAS_NUM_THREADS$OMP_NUM_THREADS = 11 ] || exit 3
+[ "$1" = run ] && shift || exit 4
 [ "$1" = --lr ] || { : > "$3"; echo lost >&2; exit 5; }
 echo told
 echo '{"lr":' $2 '}' > "$4"

@@ -204,6 +204,7 @@ BOOST_AUTO_TEST_CASE(a_server_in_the_network_updates_weights_of_both_kinds) {
   using transport = tutti::fpga_nic<tutti::loopback, fpga::in_process_link>;
   nn::settings s = make_settings();
   s.momentum = 0;
+  s.decays_all = true;
   check(
       "network_server", [&](auto& world, auto use) { use(nn::network_server(world, s)); }, s, 1e-2,
       [](tutti::rank_type size, auto const& rank) {

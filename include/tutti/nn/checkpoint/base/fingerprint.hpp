@@ -37,7 +37,7 @@ class fingerprint {
   /// Adds a setting that may change when the training is resumed.
   fingerprint& add_changeable(std::string_view name, std::string_view value);
 
-  /// Adds all settings. Epochs, rates, their schedule, the weight decay and the trust may change.
+  /// Adds all settings. Epochs, rates and their schedule, weight decay, trust, clipping and smoothing may change.
   fingerprint& add(settings const& s);
 
   /// Adds a data set. Cost: one pass over the images; a store gives its checksum instead.

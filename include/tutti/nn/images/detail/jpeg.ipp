@@ -100,7 +100,7 @@ class jpeg_reader {
     state_.progress = &progress_;
     jpeg_mem_src(&state_, bytes.data(), bytes.size());
     jpeg_save_markers(&state_, JPEG_APP0 + 1, 0xffff);  // EXIF
-    jpeg_read_header(&state_, TRUE);
+    jpeg_read_header(&state_, true);
     return true;
   }
 
