@@ -11,7 +11,7 @@
 
 /// Reads the sets in a folder of any kind. The test set is empty if the folder has none. Pictures, scaled to images of
 /// this side, are read where built with tutti::nn_images.
-/// @param channels of images made from pictures: 1, 3, or 0: as the pictures are
+/// @param channels number of channels of images made from pictures: 1 or 3; 0: as the pictures have
 /// @throws tutti::nn::data_error
 tutti::nn::data_pair read_data(std::filesystem::path const& folder, std::size_t image_size, std::size_t channels = 0);
 
