@@ -8,7 +8,7 @@
 . "$(dirname "$0")/train_checks.sh"
 
 # 16 steps an epoch; longer than any test, and a constant rate does not depend on that.
-short="$train --ranks 3 --samples 2000 --test-samples 100 --hidden 8 --schedule constant"
+short="$train run --ranks 3 --samples 2000 --test-samples 100 --hidden 8 --schedule constant"
 endless="$short --epochs 1000"
 until_shown() {  # a text in the file log
   for _ in $(seq 1000); do
@@ -16,6 +16,9 @@ until_shown() {  # a text in the file log
     sleep 0.01
   done
   wrong "no \"$1\" after 10 s"
+}
+group_runs() {  # a process group
+  cat /proc/[0-9]*/stat 2> /dev/null | awk -v group="$1" '{ sub(/.*\) /, "") } $3 == group { found = 1 } END { exit !found }'
 }
 weights() { sed -n 's/^ *"weights": \([0-9]*\),*$/\1/p' report.json; }
 stopped() {  # receiver of the signal, signal, options
@@ -26,7 +29,7 @@ stopped() {  # receiver of the signal, signal, options
   case $1 in
     parent) kill -$2 $pid ;;
     group) kill -$2 -$pid ;;
-    rank) kill -$2 $(pgrep -P $pid | sed -n 2p) ;;
+    rank) kill -$2 $(cat /proc/$pid/task/*/children | tr ' ' '\n' | sed -n 2p) ;;
   esac
   wait $pid || wrong "$1, $2, $3: status $?"
   shows "^stopped after step [0-9]* by SIG$2; a checkpoint is in kept; continue with the same command and --resume" log
@@ -67,7 +70,7 @@ for pause in 0.0 0.$(od -An -N1 -tu1 /dev/urandom | tr -d ' ') 0.1; do
   shows 'kept is in use by another training, process [0-9]* on host ' second
   kill -KILL -$pid
   wait $pid 2> /dev/null || true
-  while pgrep -g $pid > /dev/null; do sleep 0.01; done
+  while group_runs $pid; do sleep 0.01; done
   printf '{"event":"step","epoch":9' >> lines.jsonl  # torn by the end of a machine
 done
 latest=$(ls kept | sed -n 's/^checkpoint-0*\([0-9]*\)\.tutti$/\1/p' | sort -n | tail -n 1)
