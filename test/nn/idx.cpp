@@ -3,6 +3,7 @@
 #include <support/data_files.hpp>
 #include <tutti/nn/data/idx.hpp>
 #include <tutti/nn/data/npy.hpp>
+#include <tutti/nn/detail/data/count_classes.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -319,4 +320,22 @@ BOOST_AUTO_TEST_CASE(the_published_files) {
   BOOST_TEST(data.training.size() == 60000U);
   BOOST_TEST(data.test.size() == 10000U);
   BOOST_TEST(data.training.features() == 784U);
+}
+
+BOOST_AUTO_TEST_CASE(classes_are_counted_over_both_sets) {
+  tutti::nn::data_pair data;
+  data.training.labels = {3, 1, 1};
+  data.test.labels = {2, 4};
+  tutti::nn::detail::count_classes(data);  // no label is 0
+  BOOST_TEST((data.training.labels == std::vector<std::uint8_t>{2, 0, 0}));
+  BOOST_TEST((data.test.labels == std::vector<std::uint8_t>{1, 3}));
+  for (auto const* const set : {&data.training, &data.test}) {
+    BOOST_TEST(set->classes == 4U);
+    BOOST_TEST((set->class_names == std::vector<std::string>{"1", "2", "3", "4"}));
+  }
+  data.test.labels = {0, 6};
+  data.training.class_names = data.test.class_names = {};
+  tutti::nn::detail::count_classes(data);
+  BOOST_TEST(data.training.classes == 7U);
+  BOOST_TEST((data.test.labels == std::vector<std::uint8_t>{0, 6}));
 }

@@ -3,6 +3,7 @@
 #include <nn/plain_step.hpp>
 #include <tutti/nn/base/random.hpp>
 #include <tutti/nn/detail/optimizer/corrected_sgd.hpp>
+#include <tutti/nn/detail/optimizer/decay_runs.hpp>
 #include <tutti/nn/optimizer/adam.hpp>
 #include <tutti/nn/optimizer/make_optimizer.hpp>
 #include <tutti/nn/optimizer/sgd.hpp>
@@ -254,4 +255,20 @@ BOOST_AUTO_TEST_CASE(mistakes_are_refused) {
   std::vector<float> w(3);
   std::vector<float> g(2);
   BOOST_CHECK_THROW(optimizer.step(w, g, 0.1F), tutti::precondition_error);
+}
+
+BOOST_AUTO_TEST_CASE(parameters_of_equal_decay_are_neighbours) {
+  using runs = std::vector<nn::detail::decay_run<float>>;
+  auto const equal = [](runs const& a, runs const& b) {
+    return std::ranges::equal(a, b, [](auto const& x, auto const& y) {
+      return x.first == y.first && x.size == y.size && x.decay == y.decay;
+    });
+  };
+  // Weights and biases of two layers, a layer that decays whole, and one that does not.
+  std::vector<nn::parameter_range> const layers{{0, 12, 2}, {12, 6, 1}, {18, 4, 0}, {22, 3, 3}};
+  BOOST_TEST(equal(nn::detail::decay_runs(layers, 0.5F),
+                   {{0, 10, 0.5F}, {10, 2, 0}, {12, 5, 0.5F}, {17, 1, 0}, {18, 4, 0.5F}, {22, 3, 0}}));
+  BOOST_TEST(equal(nn::detail::decay_runs(nn::detail::decaying_ranges(layers, true), 0.5F), {{0, 25, 0.5F}}));
+  BOOST_TEST(equal(nn::detail::decay_runs(layers, 0.0F), {{0, 25, 0}}));
+  BOOST_CHECK_THROW((void)nn::detail::decay_runs<float>({{0, 2, 0}, {3, 1, 0}}, 0.5F), tutti::precondition_error);
 }

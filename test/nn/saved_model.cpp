@@ -19,6 +19,8 @@
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/saved_model/base/description.hpp>
 #include <tutti/nn/saved_model/base/error.hpp>
+#include <tutti/nn/saved_model/base/json.hpp>
+#include <tutti/nn/saved_model/base/module_names.hpp>
 #include <tutti/nn/saved_model/classifier.hpp>
 #include <tutti/nn/saved_model/layers_of.hpp>
 #include <tutti/nn/saved_model/load_weights.hpp>
@@ -552,6 +554,27 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_is_a_model_whatever_ranks_wrote_it) {
   BOOST_REQUIRE(!folder.begin(false, expected).has_value());
   folder.write(7, {{0, 7}, 1, weights, optimizer, statistics_of(0), history}, expected);
   BOOST_TEST(has(problem(), "does not describe its model"));
+}
+
+BOOST_AUTO_TEST_CASE(modules_are_numbered_as_in_a_sequence_of_torch) {
+  nn::layer_list<float> const layers{nn::dense<float, nn::relu>(6, 4), nn::dropout<float>(4, 0.5),
+                                     nn::dense<float>(4, 2)};
+  std::vector<nn::geometry::variant> descriptions;
+  for (auto const& layer : layers) {
+    descriptions.push_back(layer.geometry());
+  }
+  BOOST_TEST((nn::detail::module_names(descriptions) == std::vector<std::string>{"0", "3"}));
+}
+
+BOOST_AUTO_TEST_CASE(documents_of_strangers_are_not_believed) {
+  auto const document = nn::detail::parse_json(R"({"a": {"b": [3, 4]}, "t": true})", 3);
+  nn::detail::json_reader const reader(document, "head");
+  BOOST_TEST((reader.member("a").member("b").whole_numbers(4) == std::vector<std::size_t>{3, 4}));
+  BOOST_TEST(reader.truth("t"));
+  BOOST_CHECK_THROW((void)reader.member("c"), nn::model_error);
+  BOOST_CHECK_THROW((void)reader.member("a").member("b").whole_numbers(3), nn::model_error);
+  BOOST_CHECK_THROW((void)nn::detail::parse_json(R"({"a": 1, "a": 2})", 3), nn::model_error);
+  BOOST_CHECK_THROW((void)nn::detail::parse_json("[[[[1]]]]", 3), nn::model_error);
 }
 
 /// Writes models, images and their probabilities into a folder, for the test nn_saved_model_in_numpy.
