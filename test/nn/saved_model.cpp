@@ -33,6 +33,7 @@
 #include <tutti/nn/zoo/vgg.hpp>
 
 #include <boost/test/unit_test.hpp>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>

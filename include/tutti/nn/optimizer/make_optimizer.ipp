@@ -15,6 +15,8 @@ namespace tutti::inline v0_1_0::nn {
 
 TUTTI_DECL std::unique_ptr<optimizer<float>> make_optimizer(settings const& settings,
                                                             std::vector<parameter_range> layers) {
+  expects(settings.optimizer >= optimizer_kind::sgd && settings.optimizer <= optimizer_kind::adamw,
+          "optimizer: there is no kind ", static_cast<int>(settings.optimizer), "; use one of optimizer_kind");
   expects(!settings.momentum_corrected || settings.optimizer == optimizer_kind::sgd ||
               settings.optimizer == optimizer_kind::nesterov,
           "optimizer: ", name(settings.optimizer),
@@ -49,8 +51,7 @@ TUTTI_DECL std::unique_ptr<optimizer<float>> make_optimizer(settings const& sett
     case optimizer_kind::adamw:
       return make_adam(decoupled_decay{});
   }
-  expects(false, "optimizer: there is no kind ", static_cast<int>(settings.optimizer), "; use one of optimizer_kind");
-  return nullptr;
+  return nullptr;  // not reached
 }
 
 }  // namespace tutti::nn
