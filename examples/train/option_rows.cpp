@@ -71,6 +71,8 @@ option_group model_group(options& o) {
         {needs("--model mlp")}},
     {"--dropout", real(o.dropout, 0, 0.95), "Probability with which inputs of dense layers behind the first are dropped "
         "in training; the model's own if not given", {nothing_computed}},
+    {"--weights", text(o.weights, "FILE"), "Begin with the weights of this file of safetensors, instead of drawn ones; "
+        "the last layer is drawn if the classes are others", {nothing_computed}},
     {"--synchronised-statistics", flag(o.settings.synchronised_statistics),
         "Normalise over the batch of all ranks, instead of each rank's part",
         {needs("--strategy synchronous or network_server"), nothing_computed}},
@@ -261,6 +263,8 @@ option_group checkpoints_group(options& o) {
 option_group output_group(options& o) {
   auto const no_thread = not_with("--progress-thread", "; leave one of them out");
   return {"output", "files that the training writes", {
+    {"--save", local(text(o.saved_model, "FILE")), "The trained model (safetensors), for train predict and PyTorch; "
+        "with --checkpoint also written with each checkpoint", {nothing_computed}},
     {"--plot", local(text(o.plot, "FILE")), "A picture (SVG) of loss, accuracy, images per second, bytes and the "
         "activity of ranks over time"},
     {"--usage", local(text(o.usage, "FILE")), "JSON of the activity of each rank over time: computing, updating and "

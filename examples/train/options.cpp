@@ -110,6 +110,9 @@ void check_numbers(options const& o) {
     refuse("--weight-decay",
            "needs --decay-all with --strategy network_server, which does not tell biases from weights");
   }
+  if (!o.saved_model.empty() && o.strategy.name == "parameter_server" && o.checkpoints.folder.empty()) {
+    refuse("--save", "needs --checkpoint with --strategy parameter_server, whose servers have the weights");
+  }
   if (o.speeds.side != 0 && !is_large(o.model)) {
     refuse("--side", "needs a model with large images, such as alexnet, not " + o.model);
   }

@@ -121,6 +121,7 @@ struct options {
   std::string model = "mlp";
   std::vector<std::size_t> hidden_sizes{256, 128};
   std::string activation = "relu";
+  std::string weights;             ///< file of initial weights; empty: they are drawn
   double dropout = -1;             ///< probability; below 0: the model's own
   std::size_t batch_per_rank = 0;  ///< 0: settings.batch is the batch of all ranks
   int threads = 1;
@@ -132,6 +133,7 @@ struct options {
   fault_options faults;
   struct speeds speeds;
   gpu_options gpus;
+  std::string saved_model;  ///< file for the trained model; empty: none
   std::string plot;
   std::string report;
   std::string metrics;

@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <fstream>
 #include <stdexcept>
 #include <string>
@@ -89,11 +90,18 @@ void show_classes(tutti::nn::dataset const& set) {
   }
 }
 
-/// Checks, before the training, that a file can be written.
+/// Checks, before the training, that a file can be written. Leaves no file that was not there before.
 void expect_writable(std::string const& path) {
-  if (!path.empty() && !std::ofstream(path, std::ios::app)) {
+  if (path.empty()) {
+    return;
+  }
+  bool const is_new = !std::filesystem::exists(path);
+  if (!std::ofstream(path, std::ios::app)) {
     throw std::runtime_error("cannot write " + path + ": " + std::strerror(errno) +
                              "; name a file in a folder that exists");
+  }
+  if (is_new) {
+    std::filesystem::remove(path);
   }
 }
 
@@ -157,6 +165,7 @@ int run_command(int argc, char** argv) {
                                ") started several: use --transport tcp or shared_memory");
     }
     if (place.rank == 0) {
+      expect_writable(options.saved_model);
       expect_writable(options.plot);
       expect_writable(options.report);
       expect_writable(options.metrics);

@@ -6,12 +6,14 @@
 #include "usage_file.hpp"
 #include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/checkpoint/base/history_text.hpp>
+#include <tutti/nn/checkpoint/read_checkpoint.hpp>
 #include <tutti/nn/data/normalisation.hpp>
 #include <tutti/nn/model.hpp>
 #include <tutti/nn/report/hash.hpp>
 #include <tutti/nn/report/json.hpp>
 #include <tutti/nn/report/svg.hpp>
-#include <tutti/nn/saved_model/base/description.hpp>
+#include <tutti/nn/saved_model/load_weights.hpp>
+#include <tutti/nn/saved_model/save_model.hpp>
 #include <tutti/nn/simulation/simulated_learner.hpp>
 #include <tutti/trace/chrome_trace.hpp>
 #include <tutti/trace/straggler_report.hpp>
@@ -149,6 +151,15 @@ std::string how_many_ranks(nn::history const& history, std::size_t now) {
          (history.faults.size() == 1 ? " after a fault" : " after faults");
 }
 
+/// "; 6.weight and 6.bias are drawn", or an empty text.
+std::string list_drawn(std::vector<std::string> const& names) {
+  std::string text;
+  for (auto const& name : names) {
+    text += (text.empty() ? "; " : &name == &names.back() ? " and " : ", ") + name;
+  }
+  return text.empty() ? text : text + (names.size() == 1 ? " is drawn" : " are drawn");
+}
+
 std::string data_in_words(options const& options) {
   if (options.speeds.is_simulated()) {
     return "gradients of zeros in pretended time";
@@ -176,7 +187,7 @@ nlohmann::ordered_json slow_ranks(options const& options) {
   return result;
 }
 
-/// Writes a file that is complete or empty, which it was made before the training.
+/// Writes a file that is complete or empty.
 void write(std::string const& path, std::string const& text) {
   std::ofstream file(path, std::ios::binary);
   file << text;
@@ -210,6 +221,7 @@ session::session(job const& work, std::string_view transport, tutti::rank_type r
     meter_.emplace(static_cast<tutti::rank_type>(names_.size()));
   }
   make_model(part);
+  load_weights();
   if (rank == 0) {
     show(false);
     introduce();
@@ -223,6 +235,13 @@ void session::make_model(tutti::rank_type part) {
                      : nn::make_learner(nn::model<float>(std::move(layers), nn::replica::extra_scalars), settings_);
   model_.emplace(nn::at_speed(std::move(learner), speed_, settings_.seed, part), work_.data.training, work_.data.test,
                  settings_, part, parts_);
+}
+
+void session::load_weights() {
+  auto const& file = work_.options.weights;
+  if (!file.empty()) {
+    drawn_ = nn::load_weights(file, network_for(work_.options, work_.data.training), *model_);
+  }
 }
 
 void session::show(bool continues) {
@@ -243,11 +262,27 @@ nn::fingerprint session::fingerprint() const {
 nn::checkpoint_options session::checkpoints() const {
   auto result = work_.options.checkpoints;
   if (!result.folder.empty()) {
-    auto const& images = work_.data.training;
-    result.model = nn::encode(nn::describe(network_for(work_.options, images), images,
-                                           nn::numbers_for(images, settings_.standardise), how_it_was_trained()));
+    result.model = nn::encode(description());
+    if (!work_.options.saved_model.empty()) {
+      result.after_save = [this] { save_model_of_checkpoint(); };
+    }
   }
   return result;
+}
+
+nn::model_description session::description() const {
+  auto const& images = work_.data.training;
+  return nn::describe(network_for(work_.options, images), images, nn::numbers_for(images, settings_.standardise),
+                      how_it_was_trained());
+}
+
+void session::save_model_of_checkpoint() const {
+  try {
+    auto const last = nn::read_checkpoint(work_.options.checkpoints.folder);
+    nn::save_model(work_.options.saved_model, last.model, last.parameters, last.statistics);
+  } catch (std::runtime_error const& e) {
+    std::fprintf(stderr, "train: the model is not saved with this checkpoint: %s\n", e.what());
+  }
 }
 
 void session::resume(nn::resume_position const& start, std::string const& changes) {
@@ -390,6 +425,9 @@ void session::introduce() const {
                 training.size(), test.size(), training.shape.rows, training.shape.columns);
   }
   std::printf("model  %s, %zu parameters\n", describe_network(options, training).c_str(), model_->parameters().size());
+  if (!options.weights.empty()) {
+    std::printf("begin  with the weights of %s%s\n", options.weights.c_str(), list_drawn(drawn_).c_str());
+  }
   std::printf("world  %zu %s, %s, %s\n", names_.size(), names_.size() == 1 ? "rank" : "ranks", transport_.c_str(),
               how_ranks_work_together(options).c_str());
   std::printf("batch  %zu in all, %s per rank\n", settings_.batch, shard_sizes(settings_.batch, parts_).c_str());
@@ -441,7 +479,7 @@ std::string session::how_it_was_trained() const {
   return text + (options.compress.kind == "none" ? "" : ", sent as " + describe(options));
 }
 
-void session::finish(std::vector<std::optional<rank_traffic>> traffic) const {
+void session::finish(std::vector<std::optional<rank_traffic>> traffic) {
   if (rank_ != 0) {
     return;
   }
@@ -507,6 +545,9 @@ void session::finish(std::vector<std::optional<rank_traffic>> traffic) const {
   }
   std::fflush(stdout);
 
+  if (!options.saved_model.empty() && options.strategy.name != "parameter_server") {
+    nn::save_model(options.saved_model, description(), *model_);
+  }
   if (!options.plot.empty()) {
     write(options.plot, nn::plot_svg(history_,
                                      {in_short(), how_it_was_trained(),

@@ -13,6 +13,7 @@
 #include <tutti/nn/report/json_lines.hpp>
 #include <tutti/nn/report/progress.hpp>
 #include <tutti/nn/report/usage_meter.hpp>
+#include <tutti/nn/saved_model/base/description.hpp>
 #include <tutti/trace/timeline.hpp>
 #include <tutti/trace/traffic_count.hpp>
 
@@ -50,7 +51,8 @@ class session {
   /// Identifies the training. Costs a pass over the images; empty on ranks other than 0.
   [[nodiscard]] tutti::nn::fingerprint fingerprint() const;
 
-  /// The options of checkpoints, with the description of the model.
+  /// The options of checkpoints, with the description of the model, and its file if the options ask for one.
+  /// @pre this outlives their use
   [[nodiscard]] tutti::nn::checkpoint_options checkpoints() const;
 
   /// Continues from the state that model and history now hold.
@@ -90,13 +92,18 @@ class session {
 
   /// Shows where the time went and writes the files that the options name.
   /// @param traffic each rank's, nullopt for a lost one; times may be left out where the history has them
-  void finish(std::vector<std::optional<rank_traffic>> traffic) const;
+  void finish(std::vector<std::optional<rank_traffic>> traffic);
   /// Shows which rank waited for which, and writes the trace.
   /// @param parts names of the ranks' roles, if they have any
   void show_trace(std::vector<tutti::timeline> ranks, std::vector<std::string> const& parts = {}) const;
 
  private:
   void make_model(tutti::rank_type part);
+  /// Begins with the weights of a file.
+  void load_weights();
+  [[nodiscard]] tutti::nn::model_description description() const;
+  /// Saves the model as the last checkpoint has it. A failure does not end the training.
+  void save_model_of_checkpoint() const;
   void show(bool continues);
   void introduce() const;
   [[nodiscard]] std::size_t steps_done() const;
@@ -115,6 +122,7 @@ class session {
   tutti::rank_type parts_;  // parts of each batch
   tutti::nn::settings settings_;
   tutti::nn::simulated_speed speed_;
+  std::vector<std::string> drawn_;           // names of the tensors that --weights left as they were
   std::optional<tutti::nn::replica> model_;  // replaced for a world of another size
   tutti::nn::history history_;
   std::optional<tutti::nn::progress> progress_;

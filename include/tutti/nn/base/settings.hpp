@@ -81,7 +81,7 @@ struct settings {
   float label_smoothing = 0;  ///< share of each training label that is spread over all classes
 
   rate_schedule_kind schedule = rate_schedule_kind::linear;  ///< learning-rate schedule
-  milestones changes;           ///< changes of the rate with the schedule step, of the batch with growing_batch
+  milestones changes = {};      ///< changes of the rate with the schedule step, of the batch with growing_batch
   double decay = 1;             ///< growing_batch: divisor of the rate at each change of the batch
   double warm_up = 0;           ///< epochs in which the rate rises to that of the schedule
   std::size_t rate_is_for = 0;  ///< batch for which both rates are meant; 0: `batch`
@@ -90,10 +90,10 @@ struct settings {
 
   /// Largest number of samples that a rank computes at a time; 0: all of its part of a batch.
   std::size_t micro_batch = 0;
-  any_augmentation augmentation;  ///< changes of training images
-  bool standardise = false;       ///< true: channels have mean 0 and deviation 1; false: bytes become 0 to 1
-  bool prefetch = false;          ///< a thread of each rank prepares the images of the next batch
-  bool reproducible = false;      ///< equal bits for any number of ranks; needs micro_batch, and a strategy for it
+  any_augmentation augmentation = {};  ///< changes of training images
+  bool standardise = false;            ///< true: channels have mean 0 and deviation 1; false: bytes become 0 to 1
+  bool prefetch = false;               ///< a thread of each rank prepares the images of the next batch
+  bool reproducible = false;           ///< equal bits for any number of ranks; needs micro_batch, and a strategy for it
 };
 
 }  // namespace tutti::nn

@@ -168,6 +168,7 @@ class checkpointer {
   }
 
   /// Writes a checkpoint of the current state. Collective.
+  /// @throws what `checkpoint_options::after_save` throws, on rank 0
   void save() {
     try {
       if (in_parts_) {
@@ -294,6 +295,13 @@ class checkpointer {
     return receipts;
   }
 
+  void report_saved() {
+    problem_.clear();
+    if (options_.after_save) {
+      options_.after_save();
+    }
+  }
+
   void save_all() {
     auto const local_statistics = detail::weighed_statistics(model_);
     if (world_.rank() == 0) {
@@ -308,7 +316,7 @@ class checkpointer {
           step_number(),
           {model_.position(), world_.size(), model_.parameters(), model_.optimizer_state(), statistics_, history},
           expected_);
-      problem_.clear();
+      report_saved();
     }
   }
 
@@ -339,7 +347,7 @@ class checkpointer {
         shards.push_back(entry.file);
       }
       folder_->write_manifest(step_number(), model_.position(), encode(history_), shards, expected_);
-      problem_.clear();
+      report_saved();
     }
     return again[0] == 0;
   }

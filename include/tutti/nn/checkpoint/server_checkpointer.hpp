@@ -14,6 +14,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -42,7 +43,10 @@ class server_checkpointer {
   template <group Communicator>
   server_checkpointer(Communicator& world, replica& model, history& history, fingerprint training,
                       checkpoint_options options)
-      : history_(history), stop_(options.stop), expected_(detail::expected_of(model, std::move(training))) {
+      : history_(history),
+        stop_(options.stop),
+        after_save_(options.after_save),
+        expected_(detail::expected_of(model, std::move(training))) {
     std::string failure;
     detail::checkpoint_folder::loaded_checkpoint last;
     bool has_checkpoint = false;
@@ -105,6 +109,9 @@ class server_checkpointer {
       folder_->write(steps, {model.position(), 1, model.parameters(), model.optimizer_state(), statistics, history},
                      expected_);
       problem_.clear();
+      if (after_save_) {
+        after_save_();
+      }
     } catch (checkpoint_error const& e) {
       problem_ = e.what();
     }
@@ -118,6 +125,7 @@ class server_checkpointer {
  private:
   history& history_;
   std::atomic<int> const* stop_;
+  std::function<void()> after_save_;
   detail::expected_state expected_;
   std::optional<detail::checkpoint_folder> folder_;  // on rank 0 only
   std::string changes_;

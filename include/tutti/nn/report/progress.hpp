@@ -15,6 +15,7 @@ namespace tutti::inline v0_1_0::nn {
 /// prints lines, too, because they may end in a file.
 class progress {
  public:
+  /// @param file terminal or file; null: shows nothing, as on ranks other than 0
   /// @param epochs, images numbers of epochs and of training images
   progress(std::FILE* file, std::size_t epochs, std::size_t images);
 

@@ -40,7 +40,7 @@ inline std::string clock_text(double seconds) {
 }
 
 TUTTI_DECL progress::progress(std::FILE* file, std::size_t epochs, std::size_t images)
-    : file_(file), moves_(is_watched(file)), epochs_(epochs), images_(images) {}
+    : file_(file), moves_(file != nullptr && is_watched(file)), epochs_(epochs), images_(images) {}
 
 TUTTI_DECL void progress::epoch(epoch_result const& result) {
   using tutti::detail::fixed_text;
@@ -79,8 +79,10 @@ TUTTI_DECL void progress::draw(step_result const& result) {
 }
 
 TUTTI_DECL void progress::write(std::string const& text) {
-  std::fputs(text.c_str(), file_);
-  std::fflush(file_);
+  if (file_ != nullptr) {
+    std::fputs(text.c_str(), file_);
+    std::fflush(file_);
+  }
 }
 
 }  // namespace tutti::nn
