@@ -28,9 +28,9 @@ int main() {
     nn::synchronous ranks(world, tutti::ring{});  // sums the gradients of both ranks in each step
     nn::progress progress(world.rank() == 0 ? stdout : nullptr, settings.epochs, images.size());
     nn::train(replica, ranks, progress);
-    nn::classifier trained(nn::describe(layers, images, nn::numbers_for(images, settings.standardise)),
-                           replica.parameters(), replica.statistics());
-    return trained.predict(data.test.image(0));
+    nn::classifier classifier(nn::describe(layers, images, nn::numbers_for(images, settings.standardise)),
+                              replica.parameters(), replica.statistics());
+    return classifier.predict(data.test.image(0));
   });
   auto const& answer = answers[0].value();
   std::printf("predicts %zu (%.1f %%), which is %s\n", answer.number, 100 * static_cast<double>(answer.probability),

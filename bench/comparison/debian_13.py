@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Provides the peers of Debian 13 on a host of any version: builds and runs them in a chroot, which is made once.
+"""Provides programs of Debian 13 on a host of any version: builds and runs them in a chroot, which is made once.
 
 Each program mounts in a mount namespace of its own, so mounts end with it, however it ends, and the host never sees
 them. The contents of the folder stay.
@@ -15,8 +15,8 @@ from comparison.programs import PROGRAMS, Program, openmpi_peers
 
 SUITE = "trixie"
 MIRROR = "http://deb.debian.org/debian"
-PACKAGES = ("cmake", "ninja-build", "g++", "pkg-config", "openmpi-bin", "libopenmpi-dev", "mpich", "libmpich-dev",
-            "libgloo-dev")
+TOOLS = ("cmake", "ninja-build", "g++", "pkg-config")
+PACKAGES = ("openmpi-bin", "libopenmpi-dev", "mpich", "libmpich-dev", "libgloo-dev")
 TARGETS = ("bench_openmpi", "bench_mpich", "bench_gloo")
 FINISHED = "etc/tutti-debian-13"  # exists in a complete chroot
 SOURCE, BUILD = "/tutti", "/tutti-build"  # in the chroot
@@ -53,8 +53,9 @@ def inside(folder, source, words):
     return [*UNSHARE, "sh", "-ec", ENTER, "sh", folder, source, *words]
 
 
-def prepare(folder, source, tell):
-    """Makes the chroot unless it exists, and builds the peers in it. Calls tell(text) before long work.
+def prepare(folder, source, tell, packages=PACKAGES, targets=TARGETS):
+    """Makes the chroot unless it exists, installs what is missing, and builds the targets in it. Calls tell(text) before
+    long work.
 
     Raises Failed, with the reason.
     """
@@ -63,28 +64,38 @@ def prepare(folder, source, tell):
         raise Failed(why)
     if not os.path.exists(os.path.join(folder, FINISHED)):
         make(folder, source, tell)
-    tell(f"building the peers in {folder}")
-    run("the peers are not built", inside(folder, source, [
+    install(folder, source, tell, [*TOOLS, *packages])
+    tell(f"building {', '.join(targets)} in {folder}")
+    run("the programs are not built", inside(folder, source, [
         "cmake", "-S", SOURCE, "-B", BUILD, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DTUTTI_BUILD_BENCHMARKS=ON",
         "-DTUTTI_BUILD_TESTS=OFF", "-DTUTTI_BUILD_EXAMPLES=OFF"]))
-    run("the peers are not built", inside(folder, source, ["cmake", "--build", BUILD, "--target", *TARGETS]))
+    run("the programs are not built", inside(folder, source, ["cmake", "--build", BUILD, "--target", *targets]))
 
 
 def make(folder, source, tell):
     if os.path.isdir(folder) and os.listdir(folder):
         raise Failed(f"{folder} is neither empty nor a finished chroot of this program: name another folder, or remove "
                      "it if an earlier run was stopped while it made the chroot")
-    tell(f"making a chroot of Debian 13 in {folder}: minutes, 1.5 GB")
+    tell(f"making a chroot of Debian 13 in {folder}: minutes")
     os.makedirs(folder, exist_ok=True)
     run("debootstrap failed", [*UNSHARE, "debootstrap", "--variant=minbase", "--force-check-gpg", SUITE, folder,
                                MIRROR])
     os.mkdir(folder + SOURCE)
-    # debootstrap does not order the configuration of packages that wait for triggers, so apt installs these.
-    run("apt-get failed", inside(folder, source, ["apt-get", "update"]))
-    run("apt-get failed", inside(folder, source, [
-        "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "--yes", "--no-install-recommends", *PACKAGES]))
     with open(os.path.join(folder, FINISHED), "w", encoding="utf-8"):
         pass
+
+
+def install(folder, source, tell, packages):
+    """Installs the packages that are missing. debootstrap cannot: it does not order the configuration of packages that
+    wait for triggers."""
+    query = ["dpkg-query", "--show", "--showformat=${db:Status-Status} ", *packages]
+    probe = subprocess.run(inside(folder, source, query), env=ENVIRONMENT, capture_output=True, text=True, check=False)
+    if probe.returncode == 0 and set(probe.stdout.split()) == {"installed"}:
+        return
+    tell(f"installing {len(packages)} packages in {folder}: up to 3 GB")
+    run("apt-get failed", inside(folder, source, ["apt-get", "update"]))
+    run("apt-get failed", inside(folder, source, [
+        "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "--yes", "--no-install-recommends", *packages]))
 
 
 def run(what, command):

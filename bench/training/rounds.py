@@ -32,11 +32,22 @@ def threads(ranks, cores):
     return sorted({1, max(1, cores // ranks)})
 
 
-def torch_ways(ranks, cores, convolutions):
-    """All combinations of settings that may make PyTorch faster."""
-    return [f"threads={t} foreach={f} channels_last={c} ddp_flags={d}"
-            for t, f, c, d in itertools.product(threads(ranks, cores), (0, 1), (0, 1) if convolutions else (0,),
-                                                (0, 1) if ranks > 1 else (0,))]
+def torch_environments(ranks, cores):
+    """Variables of the environment that may make PyTorch faster, by settings that are fixed when it starts. OpenMP and
+    OpenBLAS otherwise have a thread for each core in each rank, which spins for a while when it has no work."""
+    result = {}
+    for t in threads(ranks, cores):
+        spinning = {"OMP_NUM_THREADS": str(t), "OPENBLAS_NUM_THREADS": str(t)}
+        result[f"threads={t} wait=passive"] = {**spinning, "OMP_WAIT_POLICY": "passive"}
+        if t > 1:
+            result[f"threads={t} wait=default"] = spinning
+    return result
+
+
+def torch_ways(ranks, convolutions):
+    """All combinations of settings that may make PyTorch faster, besides those of its environment."""
+    return [f"foreach={f} channels_last={c} ddp_flags={d}"
+            for f, c, d in itertools.product((0, 1), (0, 1) if convolutions else (0,), (0, 1) if ranks > 1 else (0,))]
 
 
 def best(ways, trials=3):

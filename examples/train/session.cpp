@@ -240,7 +240,7 @@ void session::make_model(tutti::rank_type part) {
 void session::load_weights() {
   auto const& file = work_.options.weights;
   if (!file.empty()) {
-    drawn_ = nn::load_weights(file, network_for(work_.options, work_.data.training), *model_);
+    drawn_tensors_ = nn::load_weights(file, network_for(work_.options, work_.data.training), *model_);
   }
 }
 
@@ -426,7 +426,7 @@ void session::introduce() const {
   }
   std::printf("model  %s, %zu parameters\n", describe_network(options, training).c_str(), model_->parameters().size());
   if (!options.weights.empty()) {
-    std::printf("begin  with the weights of %s%s\n", options.weights.c_str(), list_drawn(drawn_).c_str());
+    std::printf("begin  with the weights of %s%s\n", options.weights.c_str(), list_drawn(drawn_tensors_).c_str());
   }
   std::printf("world  %zu %s, %s, %s\n", names_.size(), names_.size() == 1 ? "rank" : "ranks", transport_.c_str(),
               how_ranks_work_together(options).c_str());

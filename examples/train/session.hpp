@@ -122,7 +122,7 @@ class session {
   tutti::rank_type parts_;  // parts of each batch
   tutti::nn::settings settings_;
   tutti::nn::simulated_speed speed_;
-  std::vector<std::string> drawn_;           // names of the tensors that --weights left as they were
+  std::vector<std::string> drawn_tensors_;   // names of the tensors that --weights left as they were
   std::optional<tutti::nn::replica> model_;  // replaced for a world of another size
   tutti::nn::history history_;
   std::optional<tutti::nn::progress> progress_;

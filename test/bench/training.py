@@ -66,9 +66,12 @@ class Rounds(unittest.TestCase):
         self.assertAlmostEqual(two * 1e-9, 5 * 48 / 10 + 5 * 48 / 20)
 
     def test_every_combination_is_tried_once(self):
-        ways = rounds.torch_ways(2, 4, convolutions=True)
+        ways = rounds.torch_ways(2, convolutions=True)
         self.assertEqual(len(ways), len(set(ways)))
-        self.assertEqual(len(ways), 2 * 2 * 2 * 2)
+        self.assertEqual(len(ways), 2 * 2 * 2)
+        self.assertEqual(list(rounds.torch_environments(2, 2)), ["threads=1 wait=passive"])
+        self.assertEqual(list(rounds.torch_environments(1, 2)),
+                         ["threads=1 wait=passive", "threads=2 wait=passive", "threads=2 wait=default"])
         self.assertEqual(rounds.threads(2, 2), [1])
         self.assertEqual(rounds.threads(1, 2), [1, 2])
 

@@ -5,7 +5,9 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <numbers>
 #include <vector>
 
@@ -143,6 +145,27 @@ BOOST_AUTO_TEST_CASE(batches_grow_where_rates_would_fall) {
     BOOST_TEST(nn::batch_plan(settings, 5000).steps() == 6 * 40U);
   }
   BOOST_TEST(nn::batch_plan(settings, 100).size(0) == 100U);
+}
+
+BOOST_AUTO_TEST_CASE(steps_and_positions_are_those_of_a_count_epoch_by_epoch) {
+  for (auto const& milestones : std::vector<std::vector<std::size_t>>{{}, {3}, {6, 3, 3, 9}, {0, 1, 2}, {11, 40}}) {
+    auto settings = ask(rate_schedule_kind::growing_batch);
+    settings.epochs = epochs;
+    settings.changes = {milestones, 2};
+    nn::batch_plan const plan(settings, 1000);
+    std::size_t step = 0;
+    std::size_t smallest = 1000;
+    for (std::size_t epoch = 0; epoch != 2 * epochs; ++epoch) {
+      BOOST_TEST(plan.steps_before(epoch) == step);
+      for (std::size_t batch = 0; batch != plan.batches(epoch); ++batch, ++step) {
+        BOOST_TEST(plan.position(step).epoch == epoch);
+        BOOST_TEST(plan.position(step).batch == batch);
+      }
+      std::size_t const last_batch = 1000 - (plan.batches(epoch) - 1) * plan.size(epoch);
+      smallest = epoch < epochs ? std::min(smallest, last_batch) : smallest;
+    }
+    BOOST_TEST(plan.smallest() == smallest);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(batches_do_not_shrink) {

@@ -7,12 +7,15 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 
 namespace tutti::inline v0_1_0::nn {
 
 /// The number of samples of a batch in each epoch: constant, or growing by a factor at each milestone, up to all
 /// samples. A larger batch reduces the noise of gradients like a lower rate, in fewer steps. (Smith, Kindermans,
 /// Ying, Le, "Don't decay the learning rate, increase the batch size", ICLR 2018)
+///
+/// Cost of each function: the square of the number of milestones, however many epochs there are.
 class batch_plan {
  public:
   /// @pre batches do not shrink
@@ -50,7 +53,7 @@ class batch_plan {
   /// The size of the smallest batch of all epochs, the last batches included.
   [[nodiscard]] std::size_t smallest() const noexcept {
     std::size_t result = samples_;
-    for (std::size_t epoch = 0; epoch != epochs_; ++epoch) {
+    for (std::size_t epoch = 0; epoch < epochs_; epoch = next_change(epoch)) {
       result = (std::min)(result, samples_ - (batches(epoch) - 1) * size(epoch));
     }
     return result;
@@ -59,8 +62,8 @@ class batch_plan {
   /// The number of steps before this epoch.
   [[nodiscard]] std::size_t steps_before(std::size_t epoch) const noexcept {
     std::size_t sum = 0;
-    for (std::size_t e = 0; e != epoch; ++e) {
-      sum += batches(e);
+    for (std::size_t first = 0; first < epoch; first = next_change(first)) {
+      sum += batches(first) * ((std::min)(epoch, next_change(first)) - first);
     }
     return sum;
   }
@@ -72,10 +75,10 @@ class batch_plan {
   /// The position of a step of the training.
   [[nodiscard]] step_position position(std::size_t step) const noexcept {
     std::size_t epoch = 0;
-    for (; step >= batches(epoch); ++epoch) {
-      step -= batches(epoch);
+    for (; step / batches(epoch) >= next_change(epoch) - epoch; epoch = next_change(epoch)) {
+      step -= batches(epoch) * (next_change(epoch) - epoch);
     }
-    return {epoch, step};
+    return {epoch + step / batches(epoch), step % batches(epoch)};
   }
   /// The number of epochs.
   [[nodiscard]] std::size_t epochs() const noexcept { return epochs_; }
@@ -83,6 +86,15 @@ class batch_plan {
   [[nodiscard]] std::size_t steps() const noexcept { return steps_before(epochs_); }
 
  private:
+  /// The first epoch after this one whose batches may have another size, or the largest number.
+  [[nodiscard]] std::size_t next_change(std::size_t epoch) const noexcept {
+    std::size_t result = std::numeric_limits<std::size_t>::max();
+    for (std::size_t const milestone : changes_.epochs) {
+      result = milestone > epoch ? (std::min)(result, milestone) : result;
+    }
+    return result;
+  }
+
   std::size_t first_;
   std::size_t samples_;
   std::size_t epochs_;

@@ -67,9 +67,9 @@ TUTTI_DECL std::optional<task> scheduler::next(std::size_t worker) {
   bool const is_finished =
       consistency_.is_bounded() ? asker.iterations == steps_ : iterations_ >= steps_ * count_present();
   bool const is_alone = count_working() == 1;
-  for (std::size_t e = 0; e != epochs_; ++e) {
+  for (std::size_t e = tested_epochs_; e != epochs_ && has_reached(asker, e); ++e) {
     bool const last = e + 1 == epochs_;
-    if (tests_[e] == open && has_reached(asker, e) && (!last || (is_finished && is_alone))) {
+    if (tests_[e] == open && (!last || (is_finished && is_alone))) {
       tests_[e] = worker;
       asker.is_waiting = false;  // it may have waited until the testing worker was lost
       task result = make_task(worker, task_kind::test);
