@@ -38,7 +38,7 @@ train predict shapes.safetensors shapes/test/circle/000.png > again
 grep -qx "$(cat again)" outputs || { echo "the exported model answers otherwise: $(cat again)" && exit 1; }
 expect '^begin  with the weights of shapes.safetensors$' 'the origin of the weights'
 expect '^test accuracy \(100\.00\|9[0-9]\.[0-9][0-9]\) % after epoch 5' 'an accuracy of 90 % or more with given weights'
-train predict better.safetensors shapes/test/cross/000.png | grep -q ': cross ' || { echo "the model is not saved" && exit 1; }
+train predict new.safetensors shapes/test/cross/000.png | grep -q ': cross ' || { echo "the model is not saved" && exit 1; }
 
 # Two of the classes: the weights of the last layer are drawn. The saved model is that of the last checkpoint.
 mkdir two
