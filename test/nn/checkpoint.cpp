@@ -410,6 +410,8 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_is_a_model_to_programs_that_know_its_folder_on
       scratch const folder;
       nn::checkpoint_options options{folder.path(), batches, 2, is_sharded};
       options.model = description;
+      std::vector<std::uint64_t> saved_steps;  // on rank 0 only
+      options.after_save = [&] { saved_steps.push_back(nn::read_checkpoint(folder.path()).step); };
       auto const result = train(2, options, never, make_settings(kind), kind);
       BOOST_REQUIRE(result.failure.empty());
       auto const training = nn::read_checkpoint(folder.path());
@@ -417,6 +419,9 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_is_a_model_to_programs_that_know_its_folder_on
       BOOST_TEST(training.settings.starts_with(print_of(make_settings(kind)).text()));
       BOOST_TEST(training.step == batches * epochs);
       BOOST_TEST(training.place.epoch == epochs);
+      BOOST_TEST(saved_steps.size() == epochs + 1);  // one more after the last epoch, with its results
+      BOOST_TEST(saved_steps.front() == batches);
+      BOOST_TEST(saved_steps.back() == batches * epochs);
       BOOST_TEST(training.results.epochs.size() == epochs);
       // The numbers of a run begin with the weights of rank 0.
       std::size_t const bytes = training.parameters.size() * sizeof(float);
