@@ -105,6 +105,13 @@ void expect_writable(std::string const& path) {
   }
 }
 
+/// Checks, before the training, that the path is that of a file, or free for one.
+void expect_replaceable(std::string const& path) {
+  if (std::filesystem::exists(path) && !std::filesystem::is_regular_file(path)) {
+    throw std::runtime_error("cannot write " + path + ": it is a folder or a device; name a file");
+  }
+}
+
 outcomes train(job const& work) {
   auto const& transport = work.options.transport;
   if (transport == "loopback") {
@@ -165,6 +172,7 @@ int run_command(int argc, char** argv) {
                                ") started several: use --transport tcp or shared_memory");
     }
     if (place.rank == 0) {
+      expect_replaceable(options.saved_model);
       expect_writable(options.saved_model);
       expect_writable(options.plot);
       expect_writable(options.report);

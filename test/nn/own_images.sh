@@ -58,6 +58,7 @@ for wrong in "predict run1 shapes/test/circle/001.png:is a damaged PNG picture" 
   "inspect confusion.svg:confusion.svg" "run --data shapes --validation 0.2:has one, of 111 images" \
   "run --data shapes --model lenet5 --weights shapes.safetensors:shapes.safetensors has the tensor features.0.weight as F32 .32, 3, 3, 3., but" \
   "run --data shapes --weights run1:run1 is a folder" "run --save nothing/model.safetensors:cannot write nothing/model" \
+  "run --save shapes:cannot write shapes" "export run1 /dev/null:/dev/null is a folder or a device" \
   "run --strategy parameter_server --save model.safetensors:needs --checkpoint"; do
   if train ${wrong%%:*} > output 2>&1; then echo "is accepted: ${wrong%%:*}" && exit 1; fi
   grep -q "${wrong#*:}" output || { echo "${wrong%%:*} does not say ${wrong#*:}:" && cat output && exit 1; }

@@ -44,6 +44,7 @@
 #include <iterator>
 #include <span>
 #include <string>
+#include <sys/stat.h>
 #include <utility>
 #include <vector>
 
@@ -378,6 +379,12 @@ BOOST_AUTO_TEST_CASE(hostile_headers_are_refused_with_their_place) {
                    nn::save_model(folder.path / "a" / "b", small_model().description, std::vector<float>(239), {});
                  }),
                  "cannot be written"));
+  BOOST_REQUIRE(::mkfifo((folder.path / "pipe").c_str(), 0600) == 0);
+  for (auto const& path : {folder.path, folder.path / "pipe"}) {
+    BOOST_TEST(has(error_of([&] { nn::save_model(path, small_model().description, std::vector<float>(239), {}); }),
+                   "is a folder or a device"));
+  }
+  BOOST_TEST(fs::is_fifo(folder.path / "pipe"));
 }
 
 BOOST_AUTO_TEST_CASE(hostile_descriptions_are_refused_with_their_place) {

@@ -14,7 +14,8 @@
 namespace tutti::inline v0_1_0::nn::detail::inline checkpoint {
 
 /// A file that exists completely or not at all, even after a power failure: it is written under another name in the
-/// same folder, flushed to the disk, and then renamed. The file that it replaces stays intact until then.
+/// same folder, flushed to the disk, and then renamed. The file that it replaces stays intact until then; folders and
+/// devices are not replaced.
 ///
 /// (Pillai et al., "All file systems are not created equal", OSDI 2014: without a request, file systems preserve
 /// neither the order of the two writes nor the rename.)

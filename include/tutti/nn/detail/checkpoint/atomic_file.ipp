@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <system_error>
 #include <unistd.h>
 #include <utility>
 
@@ -20,6 +21,11 @@ TUTTI_DECL atomic_file::atomic_file(std::filesystem::path name)
       file_([&] { return ::open(draft_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666); }) {
   if (!file_) {
     fail(errno);
+  }
+  std::error_code none;
+  if (auto const status = std::filesystem::status(name_, none); exists(status) && !is_regular_file(status)) {
+    ::unlink(draft_.c_str());
+    throw checkpoint_error(name_.string() + " is a folder or a device, which a file must not replace; name a file");
   }
 }
 
