@@ -25,8 +25,8 @@ struct checkpoint_options {
   /// A number that asks the training to stop if it is not 0, on any rank; a signal handler may set it. All ranks then
   /// save a checkpoint after the same step, and throw `training_stopped`. Null: no rank looks.
   std::atomic<int> const* stop = nullptr;
-  /// Is called on rank 0 when a checkpoint is complete, and may read it (`read_checkpoint`); may be empty. It delays the
-  /// next step.
+  /// Is called on rank 0 when a checkpoint is complete, and may read it (`read_checkpoint`); may be empty. It delays
+  /// the next step.
   std::function<void()> after_save = {};
 };
 

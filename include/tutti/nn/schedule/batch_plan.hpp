@@ -88,7 +88,7 @@ class batch_plan {
  private:
   /// The first epoch after this one whose batches may have another size, or the largest number.
   [[nodiscard]] std::size_t next_change(std::size_t epoch) const noexcept {
-    std::size_t result = std::numeric_limits<std::size_t>::max();
+    std::size_t result = (std::numeric_limits<std::size_t>::max)();
     for (std::size_t const milestone : changes_.epochs) {
       result = milestone > epoch ? (std::min)(result, milestone) : result;
     }
