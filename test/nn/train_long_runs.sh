@@ -10,9 +10,14 @@
 # 16 steps an epoch; longer than any test, and a constant rate does not depend on that.
 short="$train run --ranks 3 --samples 2000 --test-samples 100 --hidden 8 --schedule constant"
 endless="$short --epochs 1000"
+begin() {  # a training beside this script, of its own process group, which is its pid; its log is new
+  rm -f log
+  setsid "$@" > log 2>&1 &
+  pid=$!
+}
 until_shown() {  # a text in the file log
   for _ in $(seq 1000); do
-    if grep -q -- "$1" log; then return; fi
+    if grep -qs -- "$1" log; then return; fi
     sleep 0.01
   done
   wrong "no \"$1\" after 10 s"
@@ -23,8 +28,7 @@ group_runs() {  # a process group
 weights() { sed -n 's/^ *"weights": \([0-9]*\),*$/\1/p' report.json; }
 stopped() {  # receiver of the signal, signal, options
   rm -rf kept
-  setsid $endless $3 --checkpoint kept > log 2>&1 &
-  pid=$!
+  begin $endless $3 --checkpoint kept
   until_shown "epoch 1/"
   case $1 in
     parent) kill -$2 $pid ;;
@@ -52,8 +56,7 @@ stopped parent TERM '--transport tcp --strategy parameter_server'
 [ $((step % 16)) = 0 ] || wrong "servers stop after an epoch, not after step $step"
 
 # Without checkpoints a signal does what it always does.
-setsid $endless --transport loopback > log 2>&1 &
-pid=$!
+begin $endless --transport loopback
 until_shown 'epoch 1/'
 kill -TERM $pid
 if wait $pid; then wrong 'a signal without --checkpoint'; fi
@@ -62,8 +65,7 @@ if wait $pid; then wrong 'a signal without --checkpoint'; fi
 rm -rf kept lines.jsonl
 run="$short --transport shared_memory --checkpoint kept --checkpoint-every 3 --metrics lines.jsonl"
 for pause in 0.0 0.$(od -An -N1 -tu1 /dev/urandom | tr -d ' ') 0.1; do
-  setsid $run --epochs 1000 --resume > log 2>&1 &
-  pid=$!
+  begin $run --epochs 1000 --resume
   until_shown 'epoch '
   sleep $pause
   if $run --epochs 1000 --resume > second 2>&1; then wrong 'a second training'; fi
