@@ -146,8 +146,9 @@ def main():
     from PIL import Image, ImageOps
     shape = description["image"]
     for path in sys.argv[2:]:
+        # The bilinear filter of Pillow is the triangle of tutti.
         picture = ImageOps.fit(Image.open(path).convert("L" if shape["channels"] == 1 else "RGB"),
-                               (shape["columns"], shape["rows"]))
+                               (shape["columns"], shape["rows"]), Image.BILINEAR)
         pixels = torch.frombuffer(bytearray(picture.tobytes()), dtype=torch.uint8)
         pixels = pixels.reshape(1, shape["rows"], shape["columns"], shape["channels"]).permute(0, 3, 1, 2)
         with torch.no_grad():
