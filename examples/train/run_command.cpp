@@ -95,7 +95,7 @@ void expect_writable(std::string const& path) {
   if (path.empty()) {
     return;
   }
-  bool const is_new = !std::filesystem::exists(path);
+  bool const is_new = !exists(std::filesystem::symlink_status(path));
   if (!std::ofstream(path, std::ios::app)) {
     throw std::runtime_error("cannot write " + path + ": " + std::strerror(errno) +
                              "; name a file in a folder that exists");

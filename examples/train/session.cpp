@@ -27,6 +27,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <exception>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
@@ -280,7 +281,7 @@ void session::save_model_of_checkpoint() const {
   try {
     auto const last = nn::read_checkpoint(work_.options.checkpoints.folder);
     nn::save_model(work_.options.saved_model, last.model, last.parameters, last.statistics);
-  } catch (std::runtime_error const& e) {
+  } catch (std::exception const& e) {
     std::fprintf(stderr, "train: the model is not saved with this checkpoint: %s\n", e.what());
   }
 }

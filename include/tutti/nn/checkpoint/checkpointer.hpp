@@ -168,7 +168,6 @@ class checkpointer {
   }
 
   /// Writes a checkpoint of the current state. Collective.
-  /// @throws what `checkpoint_options::after_save` throws, on rank 0
   void save() {
     try {
       if (in_parts_) {

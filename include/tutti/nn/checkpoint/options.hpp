@@ -26,7 +26,7 @@ struct checkpoint_options {
   /// save a checkpoint after the same step, and throw `training_stopped`. Null: no rank looks.
   std::atomic<int> const* stop = nullptr;
   /// Is called on rank 0 when a checkpoint is complete, and may read it (`read_checkpoint`); may be empty. It delays
-  /// the next step.
+  /// the next step, and must not throw.
   std::function<void()> after_save = {};
 };
 
