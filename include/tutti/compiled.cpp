@@ -75,6 +75,7 @@
 #include <tutti/extend/member.ipp>
 #include <tutti/extend/operation.ipp>
 #include <tutti/extend/outcome.ipp>
+#include <tutti/extend/partition.ipp>
 #include <tutti/extend/recorder.ipp>
 #include <tutti/topology/planned.ipp>
 

@@ -23,6 +23,7 @@
 #include <tutti/collective/when_any.hpp>        // IWYU pragma: export
 #include <tutti/extend/bfloat16.hpp>            // IWYU pragma: export
 #include <tutti/extend/half.hpp>                // IWYU pragma: export
+#include <tutti/extend/partition.hpp>           // IWYU pragma: export
 #include <tutti/reduction/accumulate_in.hpp>    // IWYU pragma: export
 #include <tutti/reduction/arithmetic.hpp>       // IWYU pragma: export
 #include <tutti/reduction/bitwise.hpp>          // IWYU pragma: export

@@ -19,6 +19,9 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(different_choices, Transport, support::transports_
 BOOST_AUTO_TEST_CASE_TEMPLATE(different_roots, Transport, support::transports_and_hosts) {
   laws::a_different_root_is_found<Transport>();
 }
+BOOST_AUTO_TEST_CASE_TEMPLATE(different_partitions, Transport, support::transports_and_hosts) {
+  laws::a_different_partition_is_found<Transport>();
+}
 BOOST_AUTO_TEST_CASE_TEMPLATE(different_messages, Transport, support::transports_and_hosts) {
   laws::a_different_message_is_found<Transport>();
 }

@@ -23,6 +23,15 @@ std::vector<int> count_hits(std::size_t count, std::vector<slice> const& slices)
   return hits;
 }
 
+/// The begins of blocks that grow towards the last, and the end: those of the first half have no elements.
+std::vector<std::size_t> uneven_begins(std::size_t count, std::uint32_t blocks) {
+  std::vector<std::size_t> begins;
+  for (std::uint32_t b = 0; b <= blocks; ++b) {
+    begins.push_back(b <= blocks / 2 ? 0 : count * b * b / blocks / blocks);
+  }
+  return begins;
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(the_blocks_of_all_segments_are_the_vector) {
@@ -31,11 +40,15 @@ BOOST_AUTO_TEST_CASE(the_blocks_of_all_segments_are_the_vector) {
       for (std::uint32_t const segments : {1U, 2U, 5U}) {
         std::vector<slice> vector_slices;
         std::vector<slice> block_slices;
+        std::vector<slice> uneven_slices;
+        std::vector<std::size_t> const begins = uneven_begins(count, blocks);
         for (std::uint32_t k = 0; k < segments; ++k) {
           vector_slices.push_back(
               slice::of_vector(tutti::block_begin(count, segments, k), tutti::block_size(count, segments, k), blocks));
           block_slices.push_back(slice::of_blocks(count, blocks, k, segments));
+          uneven_slices.push_back(slice::of_blocks(count, blocks, k, segments, begins.data()));
         }
+        BOOST_TEST((count_hits(count, uneven_slices) == std::vector<int>(count, 1)));
         BOOST_TEST((count_hits(count, vector_slices) == std::vector<int>(count, 1)));
         BOOST_TEST((count_hits(count, block_slices) == std::vector<int>(count, 1)));
       }
@@ -45,7 +58,10 @@ BOOST_AUTO_TEST_CASE(the_blocks_of_all_segments_are_the_vector) {
 
 BOOST_AUTO_TEST_CASE(runs_are_the_blocks_of_a_range_in_order_and_as_long_as_they_can_be) {
   for (std::uint32_t const blocks : {1U, 2U, 5U}) {
-    for (auto const& s : {slice::of_vector(10, 23, blocks), slice::of_blocks(23, blocks, 1, 3)}) {
+    std::vector<std::size_t> const begins = uneven_begins(23, blocks);
+    for (auto const& s :
+         {slice::of_vector(10, 23, blocks), slice::of_blocks(23, blocks, 1, 3),
+          slice::of_blocks(23, blocks, 0, 1, begins.data()), slice::of_blocks(23, blocks, 1, 3, begins.data())}) {
       for (std::uint32_t first = 0; first < blocks; ++first) {
         for (std::uint32_t count = 1; count <= blocks; ++count) {
           std::size_t total = 0;

@@ -80,18 +80,21 @@ BOOST_AUTO_TEST_CASE(a_call_describes_itself) {
   share.root = 3;
   BOOST_TEST(tutti::describe(share) == "broadcast(float32 x 10, root 3, binary_tree)");
 
+  share.partition = 0x9f3;
+  BOOST_TEST(tutti::describe(share) == "broadcast(float32 x 10 in partition 09f3, root 3, binary_tree)");
+
   BOOST_TEST(tutti::describe(call{}) == "nothing");
   BOOST_TEST(tutti::describe(tutti::make_call(operation_kind::barrier, "", "", "doubling")) == "barrier(doubling)");
 
   call const gather = tutti::make_call(operation_kind::gather, "0123456789abcdef", "", "");
-  BOOST_TEST(tutti::describe(gather) == "gather(0123456789ab x 0)");
+  BOOST_TEST(tutti::describe(gather) == "gather(0123456789 x 0)");
 }
 
 BOOST_AUTO_TEST_CASE(a_description_stays_inside_names_from_the_wire) {
   call garbage = base;
-  std::memset(garbage.element, 'x', call::text);  // no terminating zero
+  std::memset(garbage.element, 'x', call::element_text);  // no terminating zero
   std::memset(garbage.topology, 'y', call::text);
-  BOOST_TEST(tutti::describe(garbage) == "allreduce(sum xxxxxxxxxxxxx x 1000, yyyyyyyyyyyyy)");
+  BOOST_TEST(tutti::describe(garbage) == "allreduce(sum xxxxxxxxxxx x 1000, yyyyyyyyyyyyy)");
 }
 
 BOOST_AUTO_TEST_CASE(every_operation_has_a_name) {

@@ -24,7 +24,8 @@ struct drawn_operation {
       : number(k),
         kind(kinds[common.draw_below(n == 1 ? kinds.size() - 1 : kinds.size())]),
         type(common.draw_below(7)),
-        count(draw_count(common, n)),
+        blocks(draw_blocks(common, n, draw_count(common, n))),
+        count(blocks.count()),
         root(static_cast<rank_type>(common.draw_below(n))),
         shift(static_cast<rank_type>(n == 1 ? 0 : 1 + common.draw_below(n - 1))),
         segment(segments[common.draw_below(segments.size())]),
@@ -46,13 +47,15 @@ struct drawn_operation {
     constexpr std::string_view ways[] = {"", ", planned", ", planned or hierarchical"};
     return "operation " + std::to_string(number) + ", " + std::string(name(kind)) + " of type " + std::to_string(type) +
            " over " + std::string(name(selection.kind())) + std::string(ways[static_cast<std::size_t>(form)]) +
-           ", count " + std::to_string(count) + ", segment " + std::to_string(segment) + ", root " +
-           std::to_string(root) + (in_place ? ", in place" : ", out of place") + (gaps ? ", with gaps" : "");
+           ", count " + std::to_string(count) + (blocks.is_equal_cut() ? "" : " in a partition") + ", segment " +
+           std::to_string(segment) + ", root " + std::to_string(root) + (in_place ? ", in place" : ", out of place") +
+           (gaps ? ", with gaps" : "");
   }
 
   std::size_t number;
   operation_kind kind;
-  std::size_t type;  ///< index of the type of the elements and, if there is one, of the reduction
+  std::size_t type;         ///< index of the type of the elements and, if there is one, of the reduction
+  tutti::partition blocks;  ///< lengths, for operations whose blocks belong to ranks
   std::size_t count;
   rank_type root;
   rank_type shift;  ///< rank r sends to r + shift
@@ -85,6 +88,20 @@ struct drawn_operation {
       default:
         return common.draw_below(common.one_in(12) ? 30'000 : 1500);
     }
+  }
+
+  /// Draws equal blocks, or lengths of any ratio, some zero, whose sum is at most `count`.
+  [[nodiscard]] static tutti::partition draw_blocks(dice& common, rank_type n, std::size_t count) {
+    if (common.one_in(2)) {
+      return equal_blocks(count, n);
+    }
+    std::vector<std::size_t> block_lengths(n);
+    for (std::size_t& length : block_lengths) {
+      length = common.one_in(3) ? 0 : common.draw_below(count + 1);
+      count -= length;
+    }
+    std::swap(block_lengths.front(), block_lengths[common.draw_below(n)]);
+    return tutti::partition(block_lengths);
   }
 
   /// Draws hosts of any sizes, with their ranks anywhere.

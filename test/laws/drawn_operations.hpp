@@ -17,6 +17,7 @@
 
 #include <string>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -142,19 +143,19 @@ class drawn_operations {
     using T = typename R::value_type;
     with_schedule<R>(d, tutti::op::reduce_scatter{}, [&](auto topology, bool is_refused) {
       tutti::reduce_scatter op{world_, topology, reduction};
-      auto const answer = [&] { return block_of(drawn_answer(reduction, n_, d.count, d.number), n_, me_); };
-      in_place_or_apart<T>(d, op, is_refused, answer, block(d.count), block_begin(d.count));
+      auto const answer = [&] { return block_of(drawn_answer(reduction, n_, d.count, d.number), d.blocks, me_); };
+      in_place_or_apart<T>(d, op, is_refused, answer, d.blocks.length(me_), d.blocks.begin(me_), d.blocks);
     });
   }
 
   /// Runs with one buffer or with two. The answer is the whole expected output; in place it is at `begin`.
-  template <class T, class Operator, class Answer, class... Root>
+  template <class T, class Operator, class Answer, class... Last>
   void in_place_or_apart(drawn_operation const& d, Operator& op, bool is_refused, Answer answer, std::size_t room_for,
-                         std::size_t begin, Root... root) {
+                         std::size_t begin, Last const&... last) {
     op.segment(d.segment);
     if (d.in_place) {
       room<T> data(world_, local_dice_, drawn_vector<T>(me_, d.count, d.number));
-      with_part<Operator>(d.gaps, data, [&](auto&& buffer) { call(d, is_refused, op, buffer, root...); });
+      with_part<Operator>(d.gaps, data, [&](auto&& buffer) { call(d, is_refused, op, buffer, last...); });
       if (!is_refused) {
         if (d.kind == operation_kind::reduce_scatter) {
           data.expect_anything();  // blocks of other ranks are scratch
@@ -166,7 +167,7 @@ class drawn_operations {
     }
     room<T> input(world_, local_dice_, drawn_vector<T>(me_, d.count, d.number));
     room<T> output(world_, local_dice_, room_for);
-    apart(d, is_refused, op, input, output, root...);
+    apart(d, is_refused, op, input, output, last...);
     if (!is_refused) {
       output.expect(0, answer());
     }
@@ -195,14 +196,14 @@ class drawn_operations {
       tutti::allgather op{world_, topology};
       op.segment(d.segment);
       auto const whole = drawn_vector<T>(0, d.count, d.number);
-      auto const local_block = block_of(whole, n_, me_);
+      auto const local_block = block_of(whole, d.blocks, me_);
       room<T> input(world_, local_dice_, local_block);
       room<T> output(world_, local_dice_, d.count);
       if (d.in_place) {
-        output.write(block_begin(d.count), local_block);
-        with_part<decltype(op)>(d.gaps, output, [&](auto&& buffer) { call(d, is_refused, op, buffer); });
+        output.write(d.blocks.begin(me_), local_block);
+        with_part<decltype(op)>(d.gaps, output, [&](auto&& buffer) { call(d, is_refused, op, buffer, d.blocks); });
       } else {
-        apart(d, is_refused, op, input, output);
+        apart(d, is_refused, op, input, output, d.blocks);
       }
       if (!is_refused) {
         output.expect(0, whole);
@@ -218,17 +219,17 @@ class drawn_operations {
       op.segment(d.segment);
       bool const at_root = me_ == d.root;
       auto const whole = drawn_vector<T>(0, d.count, d.number);
-      auto const local_block = block_of(whole, n_, me_);
+      auto const local_block = block_of(whole, d.blocks, me_);
       room<T> input(world_, local_dice_, local_block);
       room<T> output(world_, local_dice_, at_root || local_dice_.one_in(2) ? d.count : 0);
       if (d.in_place && at_root && !d.gaps) {
-        output.write(block_begin(d.count), local_block);
+        output.write(d.blocks.begin(me_), local_block);
         with_part<decltype(op)>(false, output, [&](auto&& buffer) {
-          auto const place = tutti::elements(buffer).subspan(block_begin(d.count), local_block.size());
-          call(d, is_refused, op, place, buffer, d.root, d.count);
+          auto const place = tutti::elements(buffer).subspan(d.blocks.begin(me_), local_block.size());
+          call(d, is_refused, op, place, buffer, d.root, d.blocks);
         });
       } else {
-        apart(d, is_refused, op, input, output, d.root, d.count);
+        apart(d, is_refused, op, input, output, d.root, d.blocks);
       }
       if (!is_refused && at_root) {
         output.expect(0, whole);
@@ -245,16 +246,16 @@ class drawn_operations {
       bool const at_root = me_ == d.root;
       auto const whole = drawn_vector<T>(0, d.count, d.number);
       room<T> input(world_, local_dice_, at_root ? whole : std::vector<T>());
-      room<T> output(world_, local_dice_, block(d.count));
+      room<T> output(world_, local_dice_, d.blocks.length(me_));
       if (d.in_place && at_root && !d.gaps) {
         with_part<decltype(op)>(false, input, [&](auto&& buffer) {
-          auto const place = tutti::elements(buffer).subspan(block_begin(d.count), block(d.count));
-          call(d, is_refused, op, buffer, place, d.root, d.count);
+          auto const place = tutti::elements(buffer).subspan(d.blocks.begin(me_), d.blocks.length(me_));
+          call(d, is_refused, op, buffer, place, d.root, d.blocks);
         });
       } else {
-        apart(d, is_refused, op, input, output, d.root, d.count);
+        apart(d, is_refused, op, input, output, d.root, d.blocks);
         if (!is_refused) {
-          output.expect(0, block_of(whole, n_, me_));
+          output.expect(0, block_of(whole, d.blocks, me_));
         }
       }
       check(d, input, output);
@@ -366,15 +367,15 @@ class drawn_operations {
   }
 
   /// Runs an operation with an input and an output, one of them a buffer of a drawn class.
-  template <class Operator, class T, class... Root>
+  template <class Operator, class T, class... Last>
   void apart(drawn_operation const& d, bool is_refused, Operator& op, room<T> const& input, room<T> const& output,
-             Root... root) {
+             Last const&... last) {
     std::span<T const> const source = input.part();
     std::span<T> const destination = output.part();
     if (d.gaps ? d.gaps_in_input : local_dice_.one_in(2)) {
-      with_part<Operator>(d.gaps, input, [&](auto&& buffer) { call(d, is_refused, op, buffer, destination, root...); });
+      with_part<Operator>(d.gaps, input, [&](auto&& buffer) { call(d, is_refused, op, buffer, destination, last...); });
     } else {
-      with_part<Operator>(d.gaps, output, [&](auto&& buffer) { call(d, is_refused, op, source, buffer, root...); });
+      with_part<Operator>(d.gaps, output, [&](auto&& buffer) { call(d, is_refused, op, source, buffer, last...); });
     }
   }
 
@@ -388,9 +389,8 @@ class drawn_operations {
         pending = op.start(args...);
       } else if constexpr (requires { op(args...).data(); }) {  // a view of this rank's block of the one buffer
         auto const local_block = op(args...);
-        auto const buffer = (tutti::elements(args), ...);
-        if (local_block.data() != buffer.data() + block_begin(buffer.size()) ||
-            local_block.size() != block(buffer.size())) {
+        auto const buffer = tutti::elements(std::get<0>(std::tie(args...)));
+        if (local_block.data() != buffer.data() + d.blocks.begin(me_) || local_block.size() != d.blocks.length(me_)) {
           complain(d, "returns another block");
         }
       } else {
@@ -438,9 +438,6 @@ class drawn_operations {
       complaint_ = d.text() + ": " + reason;
     }
   }
-
-  [[nodiscard]] std::size_t block_begin(std::size_t count) const { return tutti::block_begin(count, n_, me_); }
-  [[nodiscard]] std::size_t block(std::size_t count) const { return tutti::block_size(count, n_, me_); }
 
   World& world_;
   rank_type n_;

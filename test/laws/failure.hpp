@@ -3,6 +3,7 @@
 
 #include <laws/run_as.hpp>
 #include <support/worlds.hpp>
+#include <tutti/collective/allgather.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/barrier.hpp>
 #include <tutti/collective/broadcast.hpp>
@@ -249,6 +250,30 @@ void a_different_grouping_is_found() {
          return hierarchical{tutti::binary_tree{}, tutti::ring{}, me == 0 ? 3U : 8U};
        })) {
     BOOST_TEST((failure_report.kind == failure::none), failure_report.text);
+  }
+}
+
+/// Ranks that pass different partitions get an error that says so, with the block of the rank that reports it.
+template <class Transport>
+void a_different_partition_is_found() {
+  for (tutti::partition const& odd :
+       {tutti::partition{2, 1, 3}, tutti::partition{2, 2, 2}, tutti::partition{1, 2, 4}}) {
+    auto const results = tutti::spawn<Transport>(3, [&](auto& world) {
+      world.deadline(std::chrono::seconds(20));
+      tutti::allgather collect{world, tutti::ring{}};
+      tutti::partition const blocks = world.rank() == 2 ? odd : tutti::partition{1, 2, 3};
+      std::vector<float> v(blocks.count());
+      collect(v, blocks);
+      tutti::barrier{world, tutti::ring{}}();
+    });
+    bool is_shown = false;
+    for (rank_type r = 0; r < 3; ++r) {
+      std::string const text = results[r].failure().text;
+      BOOST_TEST((results[r].failure().kind == failure::mismatch), text);
+      bool const says_block = odd.is_equal_cut() && r == 2 ? true : text.find("the block of rank ") != text.npos;
+      is_shown = is_shown || (text.find("the partitions differ") != text.npos && says_block);
+    }
+    BOOST_TEST(is_shown, "no rank says that the partitions differ: " << results[0].failure().text);
   }
 }
 

@@ -26,22 +26,24 @@ template <class T, class World, class Topology>
 }
 
 template <class T, class World, class Topology>
-[[nodiscard]] std::string allgather(World& world, Topology topology, std::size_t count, std::size_t segment) {
+[[nodiscard]] std::string allgather(World& world, Topology topology, tutti::partition const& blocks,
+                                    std::size_t segment, auto const&... last) {
   rank_type const n = world.size();
+  std::size_t const count = blocks.count();
   tutti::allgather op{world, run_as(topology)};
   op.segment(segment);
   auto const whole = contributions<T>(99, count, 0);
-  auto const local_block = block_of(whole, n, world.rank());
+  auto const local_block = block_of(whole, blocks, world.rank());
 
   std::vector<T> whole_output(count);
-  op(local_block, whole_output);
+  op(local_block, whole_output, last...);
   if (!equal_bits(whole_output, whole)) {
     return wrong<Topology>("allgather", "", n, count, segment);
   }
   spoil(whole_output);
   std::copy(local_block.begin(), local_block.end(),
-            whole_output.begin() + static_cast<std::ptrdiff_t>(tutti::block_begin(count, n, world.rank())));
-  auto pending = op.start(whole_output);
+            whole_output.begin() + static_cast<std::ptrdiff_t>(blocks.begin(world.rank())));
+  auto pending = op.start(whole_output, last...);
   pending.wait();
   if (!equal_bits(whole_output, whole)) {
     return wrong<Topology>("allgather in place", "", n, count, segment);
@@ -50,27 +52,28 @@ template <class T, class World, class Topology>
 }
 
 template <class T, class World, class Topology>
-[[nodiscard]] std::string gather(World& world, Topology topology, std::size_t count, std::size_t segment,
-                                 rank_type root) {
+[[nodiscard]] std::string gather(World& world, Topology topology, tutti::partition const& blocks, std::size_t segment,
+                                 rank_type root, auto const&... last) {
   rank_type const n = world.size();
+  std::size_t const count = blocks.count();
   bool const at_root = world.rank() == root;
   tutti::gather op{world, run_as(topology)};
   op.segment(segment);
   auto const whole = contributions<T>(99, count, 0);
-  auto const local_block = block_of(whole, n, world.rank());
+  auto const local_block = block_of(whole, blocks, world.rank());
 
   std::vector<T> whole_output(at_root ? count : 0);
-  op(local_block, whole_output, root, count);
+  op(local_block, whole_output, root, last...);
   if (at_root && !equal_bits(whole_output, whole)) {
     return wrong<Topology>("gather", "", n, count, segment, root);
   }
   spoil(whole_output);
   if (at_root) {  // in place: the root's block is already there
-    auto const place = std::span(whole_output).subspan(tutti::block_begin(count, n, root), local_block.size());
+    auto const place = std::span(whole_output).subspan(blocks.begin(root), local_block.size());
     std::copy(local_block.begin(), local_block.end(), place.begin());
-    op(place, whole_output, root, count);
+    op(place, whole_output, root, last...);
   } else {
-    op(local_block, whole_output, root, count);
+    op(local_block, whole_output, root, last...);
   }
   if (at_root && !equal_bits(whole_output, whole)) {
     return wrong<Topology>("gather in place", "", n, count, segment, root);
@@ -79,28 +82,28 @@ template <class T, class World, class Topology>
 }
 
 template <class T, class World, class Topology>
-[[nodiscard]] std::string scatter(World& world, Topology topology, std::size_t count, std::size_t segment,
-                                  rank_type root) {
+[[nodiscard]] std::string scatter(World& world, Topology topology, tutti::partition const& blocks, std::size_t segment,
+                                  rank_type root, auto const&... last) {
   rank_type const n = world.size();
+  std::size_t const count = blocks.count();
   bool const at_root = world.rank() == root;
   tutti::scatter op{world, run_as(topology)};
   op.segment(segment);
   auto const whole = contributions<T>(99, count, 0);
-  auto const expected = block_of(whole, n, world.rank());
+  auto const expected = block_of(whole, blocks, world.rank());
 
   std::vector<T> local_block(expected.size());
   auto whole_input = at_root ? whole : std::vector<T>();
-  op(whole_input, local_block, root, count);
+  op(whole_input, local_block, root, last...);
   if (!equal_bits(local_block, expected) || (at_root && !equal_bits(whole_input, whole))) {
     return wrong<Topology>("scatter", "", n, count, segment, root);
   }
   spoil(local_block);
   if (at_root) {
-    op(whole_input, std::span(whole_input).subspan(tutti::block_begin(count, n, root), local_block.size()), root,
-       count);
-    local_block = block_of(whole_input, n, root);
+    op(whole_input, std::span(whole_input).subspan(blocks.begin(root), local_block.size()), root, last...);
+    local_block = block_of(whole_input, blocks, root);
   } else {
-    auto pending = op.start(whole_input, local_block, root, count);
+    auto pending = op.start(whole_input, local_block, root, last...);
     pending.wait();
   }
   if (!equal_bits(local_block, expected)) {
@@ -129,6 +132,14 @@ template <class T, class World, class Topology>
   return {};
 }
 
+/// The last argument of gather and scatter: the number of elements of equal blocks, or the partition.
+[[nodiscard]] inline std::size_t total_or(tutti::partition const& blocks) {
+  return blocks.count();
+}
+[[nodiscard]] inline tutti::partition const& total_or(tutti::partition const&, tutti::partition const& last) {
+  return last;
+}
+
 // Each operator over every length and, if it has one, every root; "" if the topology does not offer it.
 
 template <class T, class World, class Topology>
@@ -143,26 +154,42 @@ template <class T, class World, class Topology>
 template <class T, class World, class Topology>
 [[nodiscard]] std::string gathers(World& world, Topology topology, std::size_t longest) {
   if constexpr (tutti::offers<Topology, tutti::op::gather>) {
-    return each_length_and_root(world.size(), longest, [&](std::size_t count, std::size_t segment, rank_type root) {
-      return gather<T>(world, topology, count, segment, root);
-    });
+    return each_partition(
+        world.size(), longest, [&](tutti::partition const& blocks, std::size_t segment, auto const&... last) {
+          std::string complaint;
+          for (rank_type const root : roots(world.size())) {
+            if (complaint.empty()) {
+              complaint = gather<T>(world, topology, blocks, segment, root, total_or(blocks, last...));
+            }
+          }
+          return complaint;
+        });
   }
   return {};
 }
 template <class T, class World, class Topology>
 [[nodiscard]] std::string scatters(World& world, Topology topology, std::size_t longest) {
   if constexpr (tutti::offers<Topology, tutti::op::scatter>) {
-    return each_length_and_root(world.size(), longest, [&](std::size_t count, std::size_t segment, rank_type root) {
-      return scatter<T>(world, topology, count, segment, root);
-    });
+    return each_partition(
+        world.size(), longest, [&](tutti::partition const& blocks, std::size_t segment, auto const&... last) {
+          std::string complaint;
+          for (rank_type const root : roots(world.size())) {
+            if (complaint.empty()) {
+              complaint = scatter<T>(world, topology, blocks, segment, root, total_or(blocks, last...));
+            }
+          }
+          return complaint;
+        });
   }
   return {};
 }
 template <class T, class World, class Topology>
 [[nodiscard]] std::string allgathers(World& world, Topology topology, std::size_t longest) {
   if constexpr (tutti::offers<Topology, tutti::op::allgather>) {
-    return each_length(
-        longest, [&](std::size_t count, std::size_t segment) { return allgather<T>(world, topology, count, segment); });
+    return each_partition(world.size(), longest,
+                          [&](tutti::partition const& blocks, std::size_t segment, auto const&... last) {
+                            return allgather<T>(world, topology, blocks, segment, last...);
+                          });
   }
   return {};
 }

@@ -3,12 +3,14 @@
 
 #include <support/watched.hpp>
 #include <tutti/collective/concept.hpp>
+#include <tutti/extend/partition.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <map>
+#include <random>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -150,7 +152,38 @@ void spoil(std::vector<T>& v) {
   }
 }
 
+/// The blocks of a vector that is cut equally.
+[[nodiscard]] inline tutti::partition equal_blocks(std::size_t count, rank_type n) {
+  std::vector<std::size_t> block_lengths;
+  for (rank_type r = 0; r < n; ++r) {
+    block_lengths.push_back(tutti::block_size(count, n, r));
+  }
+  return tutti::partition(block_lengths);
+}
+
+/// Blocks whose lengths are drawn from a seed: none, few or many elements. One rank has all of every fourth vector.
+[[nodiscard]] inline tutti::partition drawn_blocks(rank_type n, std::uint32_t seed) {
+  std::mt19937 random(seed * 131 + n);
+  std::vector<std::size_t> block_lengths(n);
+  for (std::size_t& length : block_lengths) {
+    std::uint32_t const limits[] = {1, 4, 40, 400};
+    length = random() % limits[random() % 4];
+  }
+  if (seed % 4 == 3) {
+    std::fill(block_lengths.begin(), block_lengths.end(), 0);
+    block_lengths[random() % n] = 1023;
+  }
+  return tutti::partition(block_lengths);
+}
+
 /// The block of rank r of a vector.
+template <class T>
+[[nodiscard]] std::vector<T> block_of(std::vector<T> const& v, tutti::partition const& blocks, rank_type r) {
+  auto const first = v.begin() + static_cast<std::ptrdiff_t>(blocks.begin(r));
+  return {first, first + static_cast<std::ptrdiff_t>(blocks.length(r))};
+}
+
+/// The block of rank r of a vector that is cut equally.
 template <class T>
 [[nodiscard]] std::vector<T> block_of(std::vector<T> const& v, rank_type n, rank_type r) {
   auto const first = v.begin() + static_cast<std::ptrdiff_t>(tutti::block_begin(v.size(), n, r));
@@ -200,6 +233,20 @@ template <class F>
         complaint = f(count, segment);
       }
     }
+  }
+  return complaint;
+}
+
+/// Calls f(partition, segment bytes) for equal blocks of every length, and f(partition, segment bytes, partition) for
+/// blocks of drawn lengths.
+template <class F>
+[[nodiscard]] std::string each_partition(rank_type n, std::size_t longest, F f) {
+  std::string complaint =
+      each_length(longest, [&](std::size_t count, std::size_t segment) { return f(equal_blocks(count, n), segment); });
+  constexpr std::size_t segments[] = {0, 1000, 500, 4000};  // some twenty of each at most
+  for (std::uint32_t seed = 0; seed < 4 && complaint.empty(); ++seed) {
+    tutti::partition const blocks = drawn_blocks(n, seed);
+    complaint = f(blocks, segments[seed], blocks);
   }
   return complaint;
 }

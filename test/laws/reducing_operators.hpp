@@ -74,25 +74,26 @@ template <class World, class Topology, class R>
 }
 
 template <class World, class Topology, class R>
-[[nodiscard]] std::string reduce_scatter(World& world, Topology topology, R reduction, std::size_t count,
-                                         std::size_t segment) {
+[[nodiscard]] std::string reduce_scatter(World& world, Topology topology, R reduction, tutti::partition const& blocks,
+                                         std::size_t segment, auto const&... last) {
   using T = typename R::value_type;
   rank_type const n = world.size();
+  std::size_t const count = blocks.count();
   tutti::reduce_scatter op{world, run_as(topology), reduction};
   op.segment(segment);
 
   auto data = contributions<T>(world.rank(), count, 0);
-  auto const block = op(data);
+  auto const block = op(data, last...);
   if (!equal_bits(std::vector<T>(block.begin(), block.end()),
-                  block_of(sequential(reduction, n, count, 0), n, world.rank()))) {
+                  block_of(sequential(reduction, n, count, 0), blocks, world.rank()))) {
     return wrong<Topology>("reduce_scatter in place", R::name, n, count, segment);
   }
   spoil(data);
 
   auto const input = contributions<T>(world.rank(), count, 1);
-  std::vector<T> output(tutti::block_size(count, n, world.rank()));
-  op(input, output);
-  if (!equal_bits(output, block_of(sequential(reduction, n, count, 1), n, world.rank())) ||
+  std::vector<T> output(blocks.length(world.rank()));
+  op.start(input, output, last...).wait();
+  if (!equal_bits(output, block_of(sequential(reduction, n, count, 1), blocks, world.rank())) ||
       !equal_bits(input, contributions<T>(world.rank(), count, 1))) {
     return wrong<Topology>("reduce_scatter out of place", R::name, n, count, segment);
   }
@@ -126,9 +127,10 @@ template <class World, class Topology, class R>
 template <class World, class Topology, class R>
 [[nodiscard]] std::string reduce_scatters(World& world, Topology topology, R reduction, std::size_t longest) {
   if constexpr (reduces_over<Topology, tutti::op::reduce_scatter, R>) {
-    return each_length(longest, [&](std::size_t count, std::size_t segment) {
-      return reduce_scatter(world, topology, reduction, count, segment);
-    });
+    return each_partition(world.size(), longest,
+                          [&](tutti::partition const& blocks, std::size_t segment, auto const&... last) {
+                            return reduce_scatter(world, topology, reduction, blocks, segment, last...);
+                          });
   }
   return {};
 }

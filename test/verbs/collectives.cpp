@@ -30,6 +30,11 @@ void over_some_topologies(Check check) {
   }
 }
 
+/// Equal blocks in the operations without segments, and drawn ones in the others.
+tutti::partition some_blocks(tutti::rank_type n, std::size_t count, std::size_t segment) {
+  return segment == 0 ? laws::equal_blocks(count, n) : laws::drawn_blocks(n, static_cast<std::uint32_t>(count));
+}
+
 template <class R>
 void reduce(R reduction) {
   over_some_topologies(
@@ -42,7 +47,8 @@ void reduce(R reduction) {
           complaint += laws::reduce(world, topology, reduction, count, segment, world.size() / 2);
         }
         if constexpr (laws::reduces_over<Topology, tutti::op::reduce_scatter, R>) {
-          complaint += laws::reduce_scatter(world, topology, reduction, count, segment);
+          tutti::partition const blocks = some_blocks(world.size(), count, segment);
+          complaint += laws::reduce_scatter(world, topology, reduction, blocks, segment, blocks);
         }
         return complaint;
       });
@@ -62,17 +68,18 @@ BOOST_AUTO_TEST_CASE(what_is_moved) {
   over_some_topologies(
       []<class Topology>(auto& world, Topology topology, std::size_t count, std::size_t segment) -> std::string {
         std::string complaint;
+        tutti::partition const blocks = some_blocks(world.size(), count, segment);
         if constexpr (tutti::offers<Topology, tutti::op::broadcast>) {
           complaint = laws::broadcast<triple>(world, topology, count, segment, world.size() / 2);
         }
         if constexpr (tutti::offers<Topology, tutti::op::allgather>) {
-          complaint += laws::allgather<triple>(world, topology, count, segment);
+          complaint += laws::allgather<triple>(world, topology, blocks, segment, blocks);
         }
         if constexpr (tutti::offers<Topology, tutti::op::gather>) {
-          complaint += laws::gather<triple>(world, topology, count, segment, world.size() / 2);
+          complaint += laws::gather<triple>(world, topology, blocks, segment, world.size() / 2, blocks);
         }
         if constexpr (tutti::offers<Topology, tutti::op::scatter>) {
-          complaint += laws::scatter<triple>(world, topology, count, segment, world.size() / 2);
+          complaint += laws::scatter<triple>(world, topology, blocks, segment, world.size() / 2, blocks);
         }
         return complaint;
       });

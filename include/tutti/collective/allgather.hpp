@@ -9,21 +9,24 @@
 #include <tutti/detail/engine/refusals.hpp>
 #include <tutti/detail/engine/regions.hpp>
 #include <tutti/extend/device_span.hpp>
+#include <tutti/extend/partition.hpp>
 
 namespace tutti::inline v0_1_0 {
 
 /// Every rank ends with the blocks of all ranks, in rank order. If the count is no multiple of n, block lengths differ
-/// by at most one element: see block_begin and block_size.
+/// by at most one element: see block_begin and block_size. A partition gives them any lengths.
 ///
 ///     tutti::allgather collect{world, tutti::ring{}};
 ///     collect(input, output);
 ///     collect(output);        // in place: this rank's block is already at its place
+///     collect(input, output, tutti::partition{5, 0, 12});  // ranks 0, 1 and 2 give 5, 0 and 12 elements
 ///
 /// Shape: rank r of n gives block_size(count, n, r) elements; every rank ends with all `count` elements, those of rank
-/// r from block_begin(count, n, r) on.
+/// r from block_begin(count, n, r) on. With a partition p: p.length(r), p.count() and p.begin(r).
 ///
-/// @pre count and type are the same on all ranks; `input` and `output` do not overlap
-/// @throws precondition_error if `input` differs in size from this rank's block of `output`, or overlaps it
+/// @pre count, type and partition are the same on all ranks; `input` and `output` do not overlap
+/// @throws precondition_error if `input` differs in size from this rank's block of `output`, or overlaps it, or if the
+/// partition is of another number of ranks or elements
 /// @throws error like all operations
 ///
 /// Cost: the topology's schedule for op::allgather, where S is the bytes of all `count` elements.
@@ -52,6 +55,20 @@ class allgather : public operator_base<op::allgather, Communicator, Topology>,
     this->run({}, {sizeof(v[0])}, call_record<buffer_value_t<Output>>,
               apart<buffer_value_t<Output>>(detail::elements_of<buffer_value_t<Output>>(input), v), v.size());
   }
+  /// Runs the operation on blocks of any lengths; returns when this rank's part is done and its memory may be reused.
+  void operator()(lasting_mutable_buffer auto&& output, partition const& blocks) {
+    auto const v = elements(output);
+    this->run({}, {sizeof(v[0])}, call_record<buffer_value_t<decltype(output)>>, in_place(v, blocks), v.size(),
+              &blocks);
+  }
+  /// Runs the operation on blocks of any lengths; returns when this rank's part is done and its memory may be reused.
+  template <lasting_mutable_buffer Output>
+  void operator()(buffer_of<buffer_value_t<Output>> auto const& input, Output&& output, partition const& blocks) {
+    auto const v = elements(output);
+    this->run({}, {sizeof(v[0])}, call_record<buffer_value_t<Output>>,
+              apart<buffer_value_t<Output>>(detail::elements_of<buffer_value_t<Output>>(input), v, blocks), v.size(),
+              &blocks);
+  }
   /// Starts the operation and returns its request; the memory must stay valid and untouched until it is complete.
   [[nodiscard]] request start(lasting_mutable_buffer auto&& output) {
     auto const v = elements(output);
@@ -65,8 +82,26 @@ class allgather : public operator_base<op::allgather, Communicator, Topology>,
                         apart<buffer_value_t<Output>>(detail::elements_of<buffer_value_t<Output>>(input), v), v.size());
   }
 
-  /// Enqueues the operation in a stream of a device, after all earlier work there. The device owns the memory until
-  /// it has run; `tutti::cuda::wait` reports a failure. See <tutti/cuda/peers.hpp> and
+  /// Starts the operation on blocks of any lengths and returns its request; the memory must stay valid and untouched
+  /// until it is complete. The partition is copied.
+  [[nodiscard]] request start(lasting_mutable_buffer auto&& output, partition const& blocks) {
+    auto const v = elements(output);
+    return this->launch({}, {sizeof(v[0])}, call_record<buffer_value_t<decltype(output)>>, in_place(v, blocks),
+                        v.size(), &blocks);
+  }
+  /// Starts the operation on blocks of any lengths and returns its request; the memory must stay valid and untouched
+  /// until it is complete. The partition is copied.
+  template <lasting_mutable_buffer Output>
+  [[nodiscard]] request start(lasting_buffer_of<buffer_value_t<Output>> auto&& input, Output&& output,
+                              partition const& blocks) {
+    auto const v = elements(output);
+    return this->launch({}, {sizeof(v[0])}, call_record<buffer_value_t<Output>>,
+                        apart<buffer_value_t<Output>>(detail::elements_of<buffer_value_t<Output>>(input), v, blocks),
+                        v.size(), &blocks);
+  }
+
+  /// Enqueues the operation in a stream of a device, after all earlier work there. Blocks are equal. The device owns
+  /// the memory until it has run; `tutti::cuda::wait` reports a failure. See <tutti/cuda/peers.hpp> and
   /// <tutti/cuda/staged_transport.hpp>.
   /// @throws precondition_error like on host memory, and if the transport lacks scratch memory for the schedule
   template <device_memory Output, class Stream>
@@ -75,8 +110,8 @@ class allgather : public operator_base<op::allgather, Communicator, Topology>,
     auto const v = device_span(output).elements();
     this->launch_in_stream({}, {sizeof(v[0])}, call_record<device_element_t<Output>>, in_place(v), v.size(), stream);
   }
-  /// Enqueues the operation in a stream of a device, after all earlier work there. The device owns the memory until
-  /// it has run; `tutti::cuda::wait` reports a failure. See <tutti/cuda/peers.hpp> and
+  /// Enqueues the operation in a stream of a device, after all earlier work there. Blocks are equal. The device owns
+  /// the memory until it has run; `tutti::cuda::wait` reports a failure. See <tutti/cuda/peers.hpp> and
   /// <tutti/cuda/staged_transport.hpp>.
   /// @throws precondition_error like on host memory, and if the transport lacks scratch memory for the schedule
   template <device_memory Output, class Stream>
@@ -89,7 +124,7 @@ class allgather : public operator_base<op::allgather, Communicator, Topology>,
 
   using calls::operator();
   using calls::start;
-  void enqueue(...) = delete;  // takes device memory of one type and a stream, over cuda::peers
+  void enqueue(...) = delete;  // takes device memory of one type and a stream, over cuda::peers; no partition
 
  private:
   template <class T>
@@ -106,13 +141,28 @@ class allgather : public operator_base<op::allgather, Communicator, Topology>,
     const rank_type me = this->world().rank();
     detail::expect_block("allgather: the input", "the output has as many elements as all inputs together", input.size(),
                          output.size(), n, me);
+    return apart(input, output, block_begin(output.size(), n, me));
+  }
+  template <class T>
+  detail::memories apart(std::span<T const> input, std::span<T> output, std::size_t begin) const {
     expects(detail::disjoint(input, output),
             "allgather: input and output overlap; call it in place with one vector instead");
     std::byte* const data = detail::bytes_of(output);
-    return {.input = detail::bytes_of(input),
-            .work = data,
-            .output = data,
-            .input_origin = block_begin(output.size(), n, me)};
+    return {.input = detail::bytes_of(input), .work = data, .output = data, .input_origin = begin};
+  }
+
+  template <class T>
+  detail::memories in_place(std::span<T> output, partition const& blocks) const {
+    detail::expect_partition("allgather", blocks, this->world().size());
+    detail::expect_size("allgather: the output, for all blocks of the partition,", output.size(), blocks.count());
+    return in_place(output);
+  }
+  template <class T>
+  detail::memories apart(std::span<T const> input, std::span<T> output, partition const& blocks) const {
+    static_cast<void>(in_place(output, blocks));
+    rank_type const me = this->world().rank();
+    detail::expect_size("allgather: the input, this rank's block of the partition,", input.size(), blocks.length(me));
+    return apart(input, output, blocks.begin(me));
   }
 };
 

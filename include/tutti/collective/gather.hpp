@@ -8,6 +8,7 @@
 #include <tutti/detail/collective/arguments.hpp>
 #include <tutti/detail/engine/refusals.hpp>
 #include <tutti/detail/engine/regions.hpp>
+#include <tutti/extend/partition.hpp>
 
 namespace tutti::inline v0_1_0 {
 
@@ -16,14 +17,16 @@ namespace tutti::inline v0_1_0 {
 ///     tutti::gather collect{world, tutti::binary_tree{}};
 ///     collect(input, output, 0);          // equal blocks; `output` is used at the root only
 ///     collect(input, output, 0, total);   // `total` elements in all: the first ranks give one more
+///     collect(input, output, 0, tutti::partition{5, 0, 12});  // ranks 0, 1 and 2 give 5, 0 and 12 elements
 ///
 /// Shape: rank r of n gives block_size(total, n, r) elements; the root ends with all `total` elements, those of rank r
-/// from block_begin(total, n, r) on. By default, `total` is n times the number that each rank gives. `output` is
-/// ignored on other ranks.
+/// from block_begin(total, n, r) on. By default, `total` is n times the number that each rank gives. With a partition
+/// p: p.length(r), p.count() and p.begin(r). `output` is ignored on other ranks.
 ///
-/// @pre root, total and type are the same on all ranks; at the root `input` is at its place in `output`, or does not
-/// overlap it
-/// @throws precondition_error if the root is no rank, a buffer has another size, or the two overlap otherwise
+/// @pre root, total or partition, and type are the same on all ranks; at the root `input` is at its place in `output`,
+/// or does not overlap it
+/// @throws precondition_error if the root is no rank, a buffer has another size, or the two overlap otherwise, or if
+/// the partition is of another number of ranks
 /// @throws error like all operations
 ///
 /// Cost: the topology's schedule for op::gather, where S is the bytes of all `total` elements; scratch memory of S on
@@ -54,6 +57,15 @@ class gather : public operator_base<op::gather, Communicator, Topology>,
     this->run(operation_to(root), {sizeof(value)}, call_record<value>,
               memory<value>(detail::elements_of<value>(input), elements(output), root, total), total);
   }
+  /// Runs the operation on blocks of any lengths; returns when this rank's part is done and its memory may be reused.
+  template <lasting_mutable_buffer Output>
+  void operator()(buffer_of<buffer_value_t<Output>> auto const& input, Output&& output, rank_type root,
+                  partition const& blocks) {
+    using value = buffer_value_t<Output>;
+    this->run(operation_to(root), {sizeof(value)}, call_record<value>,
+              memory<value>(detail::elements_of<value>(input), elements(output), root, blocks), blocks.count(),
+              &blocks);
+  }
   /// Starts the operation and returns its request; the memory must stay valid and untouched until it is complete.
   template <lasting_mutable_buffer Output>
   [[nodiscard]] request start(lasting_buffer_of<buffer_value_t<Output>> auto&& input, Output&& output, rank_type root) {
@@ -66,6 +78,16 @@ class gather : public operator_base<op::gather, Communicator, Topology>,
     using value = buffer_value_t<Output>;
     return this->launch(operation_to(root), {sizeof(value)}, call_record<value>,
                         memory<value>(detail::elements_of<value>(input), elements(output), root, total), total);
+  }
+  /// Starts the operation on blocks of any lengths and returns its request; the memory must stay valid and untouched
+  /// until it is complete. The partition is copied.
+  template <lasting_mutable_buffer Output>
+  [[nodiscard]] request start(lasting_buffer_of<buffer_value_t<Output>> auto&& input, Output&& output, rank_type root,
+                              partition const& blocks) {
+    using value = buffer_value_t<Output>;
+    return this->launch(operation_to(root), {sizeof(value)}, call_record<value>,
+                        memory<value>(detail::elements_of<value>(input), elements(output), root, blocks),
+                        blocks.count(), &blocks);
   }
 
   using calls::operator();
@@ -83,13 +105,26 @@ class gather : public operator_base<op::gather, Communicator, Topology>,
   detail::memories memory(std::span<T const> input, std::span<T> output, rank_type root, std::size_t total) const {
     const rank_type n = this->world().size();
     const rank_type me = this->world().rank();
-    const std::size_t begin = block_begin(total, n, me);
     detail::expect_block("gather: the input", "`total`, the last argument, is that of all ranks' elements together",
                          input.size(), total, n, me);
+    return memory(input, output, root, total, block_begin(total, n, me));
+  }
+  template <class T>
+  detail::memories memory(std::span<T const> input, std::span<T> output, rank_type root,
+                          partition const& blocks) const {
+    const rank_type me = this->world().rank();
+    detail::expect_partition("gather", blocks, this->world().size());
+    detail::expect_size("gather: the input, this rank's block of the partition,", input.size(), blocks.length(me));
+    return memory(input, output, root, blocks.count(), blocks.begin(me));
+  }
+  template <class T>
+  detail::memories memory(std::span<T const> input, std::span<T> output, rank_type root, std::size_t total,
+                          std::size_t begin) const {
     detail::memories result{.input = detail::bytes_of(input), .input_origin = begin};
-    if (me == root) {
-      detail::expect_size("gather: the output of the root, for the elements of all ranks together,", output.size(),
-                          total, "; if ranks give different numbers, pass their sum as the last argument, `total`");
+    if (this->world().rank() == root) {
+      detail::expect_size(
+          "gather: the output of the root, for the elements of all ranks together,", output.size(), total,
+          "; if ranks give different numbers, pass their sum or a tutti::partition as the last argument");
       expects(detail::disjoint(input, output) || input.data() == output.data() + begin,
               "gather: input and output overlap, so the input must begin at its place in the output, element ", begin,
               "; move it there, or use separate memory");

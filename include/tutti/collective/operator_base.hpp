@@ -7,6 +7,7 @@
 #include <tutti/detail/engine/memories.hpp>
 #include <tutti/detail/engine/payload.hpp>
 #include <tutti/extend/operation.hpp>
+#include <tutti/extend/partition.hpp>
 #include <tutti/extend/time.hpp>
 
 #include <cstddef>
@@ -91,10 +92,11 @@ class operator_base : detail::launcher_of<Op, Communicator, Parts...> {
       : launcher(world, topology, payload) {}
 
   /// Starts an operation of `count` elements in these memories. `call_record` is the call, by which mismatched ranks
-  /// are detected.
+  /// are detected; `blocks` has the lengths of the blocks, null if they are equal.
   [[nodiscard]] request launch(Op op, typename detail::parts_of<Op, Parts...>::payload const& elements,
-                               call const& call_record, detail::memories const& memory, std::size_t count) {
-    return detail::access::make_request<request>(launcher::launch(op, elements, call_record, memory, count));
+                               call const& call_record, detail::memories const& memory, std::size_t count,
+                               partition const* blocks = nullptr) {
+    return detail::access::make_request<request>(launcher::launch(op, elements, call_record, memory, count, blocks));
   }
   using launcher::launch_in_stream;
   using launcher::run;

@@ -10,21 +10,24 @@
 #include <tutti/detail/engine/refusals.hpp>
 #include <tutti/detail/engine/regions.hpp>
 #include <tutti/extend/device_span.hpp>
+#include <tutti/extend/partition.hpp>
 
 namespace tutti::inline v0_1_0 {
 
 /// Rank r ends with block r of the combination of all ranks' vectors. If the count is no multiple of n, block lengths
-/// differ by at most one element: see block_begin and block_size.
+/// differ by at most one element: see block_begin and block_size. A partition gives them any lengths.
 ///
 ///     tutti::reduce_scatter share{world, tutti::ring{}, tutti::sum<float>{}};
 ///     share(vector, my_block);
 ///     auto mine = share(vector);  // in place: a view of this rank's block; the other blocks are overwritten
+///     share(vector, my_block, tutti::partition{5, 0, 12});  // ranks 0, 1 and 2 get 5, 0 and 12 elements
 ///
 /// Shape: every rank gives `count` elements; rank r of n ends with block_size(count, n, r) elements, from
-/// block_begin(count, n, r) on.
+/// block_begin(count, n, r) on. With a partition p: p.count(), p.length(r) and p.begin(r).
 ///
-/// @pre the count is the same on all ranks; input and output do not overlap
-/// @throws precondition_error if the output differs in size from this rank's block, or overlaps the input
+/// @pre count and partition are the same on all ranks; input and output do not overlap
+/// @throws precondition_error if the output differs in size from this rank's block, or overlaps the input, or if the
+/// partition is of another number of ranks or elements
 /// @throws error like all operations
 ///
 /// Cost: the topology's schedule for op::reduce_scatter, where S is the bytes of all `count` accumulators; scratch
@@ -61,6 +64,21 @@ class reduce_scatter : public operator_base<op::reduce_scatter, Communicator, To
     auto const source = detail::elements_of<contribution_type>(input);
     this->run({}, payload_, call_record, apart(source, detail::elements_of<value_type>(output)), source.size());
   }
+  /// Runs the operation on blocks of any lengths; returns when this rank's part is done and its memory may be reused.
+  std::span<value_type> operator()(lasting_mutable_buffer_of<value_type> auto&& data, partition const& blocks)
+    requires contributes_elements<Reduction>
+  {
+    auto const v = detail::elements_of<value_type>(data);
+    this->run({}, payload_, call_record, in_place(v, blocks), v.size(), &blocks);
+    return v.subspan(blocks.begin(this->world().rank()), blocks.length(this->world().rank()));
+  }
+  /// Runs the operation on blocks of any lengths; returns when this rank's part is done and its memory may be reused.
+  void operator()(buffer_of<contribution_type> auto const& input, lasting_mutable_buffer_of<value_type> auto&& output,
+                  partition const& blocks) {
+    auto const source = detail::elements_of<contribution_type>(input);
+    this->run({}, payload_, call_record, apart(source, detail::elements_of<value_type>(output), blocks), source.size(),
+              &blocks);
+  }
   /// Starts the operation and returns its request; the memory must stay valid and untouched until it is complete.
   [[nodiscard]] request start(lasting_mutable_buffer_of<value_type> auto&& data)
     requires contributes_elements<Reduction>
@@ -75,9 +93,25 @@ class reduce_scatter : public operator_base<op::reduce_scatter, Communicator, To
     return this->launch({}, payload_, call_record, apart(source, detail::elements_of<value_type>(output)),
                         source.size());
   }
+  /// Starts the operation on blocks of any lengths and returns its request; the memory must stay valid and untouched
+  /// until it is complete. The partition is copied.
+  [[nodiscard]] request start(lasting_mutable_buffer_of<value_type> auto&& data, partition const& blocks)
+    requires contributes_elements<Reduction>
+  {
+    auto const v = detail::elements_of<value_type>(data);
+    return this->launch({}, payload_, call_record, in_place(v, blocks), v.size(), &blocks);
+  }
+  /// Starts the operation on blocks of any lengths and returns its request; the memory must stay valid and untouched
+  /// until it is complete. The partition is copied.
+  [[nodiscard]] request start(lasting_buffer_of<contribution_type> auto&& input,
+                              lasting_mutable_buffer_of<value_type> auto&& output, partition const& blocks) {
+    auto const source = detail::elements_of<contribution_type>(input);
+    return this->launch({}, payload_, call_record, apart(source, detail::elements_of<value_type>(output), blocks),
+                        source.size(), &blocks);
+  }
 
-  /// Enqueues the operation in a stream of a device, after all earlier work there. The device owns the memory until
-  /// it has run; `tutti::cuda::wait` reports a failure. See <tutti/cuda/peers.hpp> and
+  /// Enqueues the operation in a stream of a device, after all earlier work there. Blocks are equal. The device owns
+  /// the memory until it has run; `tutti::cuda::wait` reports a failure. See <tutti/cuda/peers.hpp> and
   /// <tutti/cuda/staged_transport.hpp>.
   /// @throws precondition_error like on host memory, and if the transport lacks scratch memory for the schedule
   template <class Stream>
@@ -85,8 +119,8 @@ class reduce_scatter : public operator_base<op::reduce_scatter, Communicator, To
   void enqueue(device_span<value_type> data, Stream const& stream) {
     this->launch_in_stream({}, payload_, call_record, in_place(data.elements()), data.size(), stream);
   }
-  /// Enqueues the operation in a stream of a device, after all earlier work there. The device owns the memory until
-  /// it has run; `tutti::cuda::wait` reports a failure. See <tutti/cuda/peers.hpp> and
+  /// Enqueues the operation in a stream of a device, after all earlier work there. Blocks are equal. The device owns
+  /// the memory until it has run; `tutti::cuda::wait` reports a failure. See <tutti/cuda/peers.hpp> and
   /// <tutti/cuda/staged_transport.hpp>.
   /// @throws precondition_error like on host memory, and if the transport lacks scratch memory for the schedule
   template <class Stream>
@@ -97,7 +131,8 @@ class reduce_scatter : public operator_base<op::reduce_scatter, Communicator, To
 
   using calls::operator();
   using calls::start;
-  void enqueue(...) = delete;  // takes device memory of the reduction's type and a stream, over cuda::peers
+  void enqueue(...) =
+      delete;  // takes device memory of the reduction's type and a stream, over cuda::peers; no partition
 
  private:
   static constexpr call call_record =
@@ -117,9 +152,30 @@ class reduce_scatter : public operator_base<op::reduce_scatter, Communicator, To
   detail::memories apart(std::span<contribution_type const> input, std::span<value_type> output) const {
     detail::expect_block("reduce_scatter: the output", "the input has the blocks of all ranks", output.size(),
                          input.size(), this->world().size(), this->world().rank());
+    return apart(input, output, begin(input.size()));
+  }
+  static detail::memories apart(std::span<contribution_type const> input, std::span<value_type> output,
+                                std::size_t begin) {
     expects(detail::disjoint(input, output),
             "reduce_scatter: input and output overlap; call it in place with one vector instead");
-    return {.input = detail::bytes_of(input), .output = detail::bytes_of(output), .output_origin = begin(input.size())};
+    return {.input = detail::bytes_of(input), .output = detail::bytes_of(output), .output_origin = begin};
+  }
+
+  detail::memories in_place(std::span<value_type> v, partition const& blocks) const {
+    expect_input(v.size(), blocks);
+    return in_place(v);
+  }
+  detail::memories apart(std::span<contribution_type const> input, std::span<value_type> output,
+                         partition const& blocks) const {
+    expect_input(input.size(), blocks);
+    rank_type const me = this->world().rank();
+    detail::expect_size("reduce_scatter: the output, this rank's block of the partition,", output.size(),
+                        blocks.length(me));
+    return apart(input, output, blocks.begin(me));
+  }
+  void expect_input(std::size_t count, partition const& blocks) const {
+    detail::expect_partition("reduce_scatter", blocks, this->world().size());
+    detail::expect_size("reduce_scatter: the input, of all blocks of the partition,", count, blocks.count());
   }
 
   detail::combining<Reduction> payload_;

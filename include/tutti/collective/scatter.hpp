@@ -8,6 +8,7 @@
 #include <tutti/detail/collective/arguments.hpp>
 #include <tutti/detail/engine/refusals.hpp>
 #include <tutti/detail/engine/regions.hpp>
+#include <tutti/extend/partition.hpp>
 
 namespace tutti::inline v0_1_0 {
 
@@ -16,14 +17,16 @@ namespace tutti::inline v0_1_0 {
 ///     tutti::scatter deal{world, tutti::binary_tree{}};
 ///     deal(input, output, 0);          // equal blocks; `input` is used at the root only
 ///     deal(input, output, 0, total);   // `total` elements in all: the first ranks get one more
+///     deal(input, output, 0, tutti::partition{5, 0, 12});  // ranks 0, 1 and 2 get 5, 0 and 12 elements
 ///
 /// Shape: the root gives `total` elements; rank r of n ends with block_size(total, n, r) of them, from
-/// block_begin(total, n, r) on. By default, `total` is n times the number that each rank gets. `input` is ignored on
-/// other ranks.
+/// block_begin(total, n, r) on. By default, `total` is n times the number that each rank gets. With a partition p:
+/// p.count(), p.length(r) and p.begin(r). `input` is ignored on other ranks.
 ///
-/// @pre root, total and type are the same on all ranks; at the root `output` is at its place in `input`, or does not
-/// overlap it
-/// @throws precondition_error if the root is no rank, a buffer has another size, or the two overlap otherwise
+/// @pre root, total or partition, and type are the same on all ranks; at the root `output` is at its place in `input`,
+/// or does not overlap it
+/// @throws precondition_error if the root is no rank, a buffer has another size, or the two overlap otherwise, or if
+/// the partition is of another number of ranks
 /// @throws error like all operations
 ///
 /// Cost: the topology's schedule for op::scatter, where S is the bytes of all `total` elements; scratch memory of S on
@@ -54,6 +57,15 @@ class scatter : public operator_base<op::scatter, Communicator, Topology>,
     this->run(operation_from(root), {sizeof(value)}, call_record<value>,
               memory<value>(elements(input), detail::elements_of<value>(output), root, total), total);
   }
+  /// Runs the operation on blocks of any lengths; returns when this rank's part is done and its memory may be reused.
+  template <buffer Input>
+  void operator()(Input const& input, lasting_mutable_buffer_of<buffer_value_t<Input>> auto&& output, rank_type root,
+                  partition const& blocks) {
+    using value = buffer_value_t<Input>;
+    this->run(operation_from(root), {sizeof(value)}, call_record<value>,
+              memory<value>(elements(input), detail::elements_of<value>(output), root, blocks), blocks.count(),
+              &blocks);
+  }
   /// Starts the operation and returns its request; the memory must stay valid and untouched until it is complete.
   template <lasting_buffer Input>
   [[nodiscard]] request start(Input&& input, lasting_mutable_buffer_of<buffer_value_t<Input>> auto&& output,
@@ -67,6 +79,16 @@ class scatter : public operator_base<op::scatter, Communicator, Topology>,
     using value = buffer_value_t<Input>;
     return this->launch(operation_from(root), {sizeof(value)}, call_record<value>,
                         memory<value>(elements(input), detail::elements_of<value>(output), root, total), total);
+  }
+  /// Starts the operation on blocks of any lengths and returns its request; the memory must stay valid and untouched
+  /// until it is complete. The partition is copied.
+  template <lasting_buffer Input>
+  [[nodiscard]] request start(Input&& input, lasting_mutable_buffer_of<buffer_value_t<Input>> auto&& output,
+                              rank_type root, partition const& blocks) {
+    using value = buffer_value_t<Input>;
+    return this->launch(operation_from(root), {sizeof(value)}, call_record<value>,
+                        memory<value>(elements(input), detail::elements_of<value>(output), root, blocks),
+                        blocks.count(), &blocks);
   }
 
   using calls::operator();
@@ -84,13 +106,26 @@ class scatter : public operator_base<op::scatter, Communicator, Topology>,
   detail::memories memory(std::span<T const> input, std::span<T> output, rank_type root, std::size_t total) const {
     const rank_type n = this->world().size();
     const rank_type me = this->world().rank();
-    const std::size_t begin = block_begin(total, n, me);
     detail::expect_block("scatter: the output", "`total`, the last argument, is that of all ranks' elements together",
                          output.size(), total, n, me);
+    return memory(input, output, root, total, block_begin(total, n, me));
+  }
+  template <class T>
+  detail::memories memory(std::span<T const> input, std::span<T> output, rank_type root,
+                          partition const& blocks) const {
+    const rank_type me = this->world().rank();
+    detail::expect_partition("scatter", blocks, this->world().size());
+    detail::expect_size("scatter: the output, this rank's block of the partition,", output.size(), blocks.length(me));
+    return memory(input, output, root, blocks.count(), blocks.begin(me));
+  }
+  template <class T>
+  detail::memories memory(std::span<T const> input, std::span<T> output, rank_type root, std::size_t total,
+                          std::size_t begin) const {
     detail::memories result{.output = detail::bytes_of(output), .output_origin = begin};
-    if (me == root) {
-      detail::expect_size("scatter: the input of the root, the elements of all ranks together,", input.size(), total,
-                          "; if ranks get different numbers, pass their sum as the last argument, `total`");
+    if (this->world().rank() == root) {
+      detail::expect_size(
+          "scatter: the input of the root, the elements of all ranks together,", input.size(), total,
+          "; if ranks get different numbers, pass their sum or a tutti::partition as the last argument");
       expects(detail::disjoint(input, output) || output.data() == input.data() + begin,
               "scatter: input and output overlap, so the output must begin at its place in the input, element ", begin,
               "; move it there, or use separate memory");

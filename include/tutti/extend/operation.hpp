@@ -109,16 +109,24 @@ inline constexpr bool blocks_have_owners<op::scatter> = true;
 template <>
 inline constexpr bool blocks_have_owners<op::alltoall> = true;
 
+/// True if a partition may give the blocks any lengths.
+template <class Op>
+inline constexpr bool takes_partition = blocks_have_owners<Op>;
+template <>
+inline constexpr bool takes_partition<op::alltoall> = false;
+
 /// The identity of an operation, as a rank calls it. All ranks must make the same call: transports compare
 /// fingerprints on the first message of every edge, and report both calls if they differ.
 struct call {
-  static constexpr std::size_t text = 13;  ///< size of a name with its zero: reports cut names to 12 characters
+  static constexpr std::size_t text = 13;          ///< size of a name with its zero: reports cut names to 12 characters
+  static constexpr std::size_t element_text = 11;  ///< size of the name of the element type, likewise
 
   std::uint64_t count = 0;       ///< elements in the vector (of send/recv: in the message)
   std::uint32_t root = no_rank;  ///< no_rank: the operation has none
   std::uint32_t identity = 0;    ///< hash of the full names of element type, reduction, topology and settings
+  std::uint16_t partition = 0;   ///< short hash of the partition, which `identity` holds, too; 0: an equal cut
   operation_kind kind = operation_kind::none;  ///< operation
-  char element[text] = {};                     ///< element type
+  char element[element_text] = {};             ///< element type
   char reduction[text] = {};                   ///< reduction; empty if none
   char topology[text] = {};                    ///< topology
 
@@ -159,8 +167,8 @@ struct operation_number {
   call c;
   c.kind = kind;
   c.identity = hash(topology, hash("|", hash(reduction, hash("|", hash(element)))));
-  auto const keep = [](char(&destination)[call::text], std::string_view source) {
-    for (std::size_t i = 0; i < source.size() && i + 1 < call::text; ++i) {
+  auto const keep = []<std::size_t Size>(char(&destination)[Size], std::string_view source) {
+    for (std::size_t i = 0; i < source.size() && i + 1 < Size; ++i) {
       destination[i] = source[i];
     }
   };
@@ -177,7 +185,8 @@ namespace detail {
 
 }  // namespace detail
 
-/// The call in words: "allreduce(sum float32 x 1000, ring)", "broadcast(float32 x 10, root 3, binary_tree)"; for a
+/// The call in words: "allreduce(sum float32 x 1000, ring)", "broadcast(float32 x 10, root 3, binary_tree)"; with a
+/// partition, "allgather(float32 x 10 in partition 9f3a, ring)"; for a
 /// message of a known pair, "send/recv(float32 x 10, from rank 0 to rank 1)".
 [[nodiscard]] TUTTI_DECL std::string describe(call const& c, operation_number const& n = {});
 

@@ -11,7 +11,9 @@ namespace tutti::inline v0_1_0 {
 namespace detail {
 
 TUTTI_DECL void append_call(std::string& text, call const& c, operation_number const& n) {
-  auto const bounded_text = [](char const(&s)[call::text]) { return std::string_view(s, ::strnlen(s, call::text)); };
+  auto const bounded_text = []<std::size_t Size>(char const(&s)[Size]) {
+    return std::string_view(s, ::strnlen(s, Size));
+  };
   auto const comma = [&] { return text.back() == '(' ? "" : ", "; };
   append(text, {name(c.kind)});
   if (c.kind == operation_kind::none) {
@@ -21,6 +23,12 @@ TUTTI_DECL void append_call(std::string& text, call const& c, operation_number c
   append(text, {"(", r, r.empty() ? "" : " "});
   if (c.element[0] != 0 || c.count != 0) {
     append(text, {bounded_text(c.element), " x ", c.count});
+  }
+  if (c.partition != 0) {
+    constexpr char digits[] = "0123456789abcdef";
+    char const hex[] = {digits[c.partition >> 12], digits[c.partition >> 8 & 15], digits[c.partition >> 4 & 15],
+                        digits[c.partition & 15]};
+    append(text, {" in partition ", std::string_view(hex, sizeof hex)});
   }
   if (c.root != no_rank) {
     append(text, {", root ", c.root});

@@ -4,6 +4,7 @@
 #include <tutti/extend/buffer.hpp>
 #include <tutti/extend/device_span.hpp>
 #include <tutti/extend/operation.hpp>
+#include <tutti/extend/partition.hpp>
 #include <tutti/extend/reduction.hpp>
 #include <tutti/extend/types.hpp>
 
@@ -20,14 +21,15 @@ namespace tutti::inline v0_1_0::detail::inline collective {
 struct any_element;
 struct same_element;
 
-/// Arguments of an operator: a buffer that is read, a buffer that is written, the root or another rank, and the total
-/// number of elements.
+/// Arguments of an operator: a buffer that is read, a buffer that is written, the root or another rank, the total
+/// number of elements, and the lengths of the blocks.
 template <class T>
 struct reads;
 template <class T>
 struct writes;
 struct rank_argument;
 struct total_argument;
+struct partition_argument;
 
 /// Stands for the operation of a barrier, which has no arguments.
 struct meeting;
@@ -52,6 +54,9 @@ template <calling Time, class Role, class Argument, class Element>
 inline constexpr bool fits = std::convertible_to<Argument, rank_type>;
 template <calling Time, class Argument, class Element>
 inline constexpr bool fits<Time, total_argument, Argument, Element> = std::convertible_to<Argument, std::size_t>;
+template <calling Time, class Argument, class Element>
+inline constexpr bool fits<Time, partition_argument, Argument, Element> =
+    std::same_as<std::remove_cvref_t<Argument>, partition>;
 template <calling Time, class T, class Argument, class Element>
 inline constexpr bool fits<Time, reads<T>, Argument, Element> =
     (Time == calling::now || lasting<Argument>)&&buffer_of<std::remove_cvref_t<Argument>, T>;
@@ -116,6 +121,7 @@ enum class flaw {
   lost_result,
   dead_temporary,
   no_root,
+  no_partition,
 };
 
 /// The reason for which a buffer is refused; Wanted is the element type, or void.
@@ -167,6 +173,9 @@ template <calling Time, bool IsWritten, class Element, bool IsSameAsOther, class
 
 template <calling Time, class Role, class Argument, class Element>
 inline constexpr flaw flaw_of = fits<Time, Role, Argument, Element> ? flaw::no_flaw : flaw::no_root;
+template <calling Time, class Argument, class Element>
+inline constexpr flaw flaw_of<Time, partition_argument, Argument, Element> =
+    fits<Time, partition_argument, Argument, Element> ? flaw::no_flaw : flaw::no_partition;
 template <calling Time, class T, class Argument, class Element>
 inline constexpr flaw flaw_of<Time, reads<T>, Argument, Element> = flaw_of_buffer<Time, false, T, false, Argument>();
 template <calling Time, class Argument, class Element>
@@ -216,17 +225,18 @@ struct refusal<Op, Reads, Time, form<Forms...>, Arguments...> {
   static_assert(fits_number<op::reduce>, "reduce takes (data, root) or (input, output, root); is the root missing?");
   static_assert(fits_number<op::broadcast>, "broadcast takes (data, root); is the root missing?");
   static_assert(fits_number<op::reduce_scatter>,
-                "reduce_scatter takes (data) or (input, output); where contributions and results are of two types, "
-                "only the latter");
-  static_assert(fits_number<op::allgather>, "allgather takes (output) or (input, output)");
+                "reduce_scatter takes (data) or (input, output), each also with a tutti::partition behind it; where "
+                "contributions and results are of two types, only the latter");
+  static_assert(fits_number<op::allgather>,
+                "allgather takes (output) or (input, output), each also with a tutti::partition behind it");
   static_assert(
       fits_number<op::gather>,
-      "gather takes (input, output, root), or (input, output, root, total) where ranks give different numbers of "
-      "elements; is the root missing?");
+      "gather takes (input, output, root), and behind them the total or a tutti::partition where ranks give different "
+      "numbers of elements; is the root missing?");
   static_assert(
       fits_number<op::scatter>,
-      "scatter takes (input, output, root), or (input, output, root, total) where ranks get different numbers of "
-      "elements; is the root missing?");
+      "scatter takes (input, output, root), and behind them the total or a tutti::partition where ranks get different "
+      "numbers of elements; is the root missing?");
   static_assert(fits_number<op::alltoall>, "alltoall takes (input, output)");
   static_assert(fits_number<meeting>, "barrier takes no arguments: it moves no elements");
   static_assert(fits_number<op::transfer> || !Reads, "send takes (data, rank); is the receiver's rank missing?");
@@ -236,6 +246,8 @@ struct refusal<Op, Reads, Time, form<Forms...>, Arguments...> {
                 "the root, a rank, is missing here: it comes after the buffers");
   static_assert(cause != flaw::no_root || !std::same_as<Op, op::transfer>,
                 "the other one's rank is missing here: it comes after the buffer");
+  static_assert(cause != flaw::no_partition,
+                "the last argument is a tutti::partition, made of the lengths of all ranks' blocks");
   static_assert(cause != flaw::braces,
                 "a list in braces is no buffer: make it a variable, such as a std::vector or an array, and give that");
   static_assert(cause != flaw::pointer,
@@ -342,16 +354,29 @@ using allreduce_calls = combining_calls<op::allreduce, Reduction>;
 template <class Reduction>
 using reduce_calls = combining_calls<op::reduce, Reduction, rank_argument>;
 template <class Reduction>
-using reduce_scatter_calls = combining_calls<op::reduce_scatter, Reduction>;
+using reduce_scatter_calls = calls_of<
+    op::reduce_scatter, true,
+    std::conditional_t<
+        contributes_elements<Reduction>,
+        form<form<writes<typename Reduction::value_type>>,
+             form<reads<contribution_t<Reduction>>, writes<typename Reduction::value_type>>,
+             form<writes<typename Reduction::value_type>, partition_argument>,
+             form<reads<contribution_t<Reduction>>, writes<typename Reduction::value_type>, partition_argument>>,
+        form<form<reads<contribution_t<Reduction>>, writes<typename Reduction::value_type>>,
+             form<reads<contribution_t<Reduction>>, writes<typename Reduction::value_type>, partition_argument>>>>;
 using broadcast_calls = calls_of<op::broadcast, false, form<form<writes<any_element>, rank_argument>>>;
-using allgather_calls =
-    calls_of<op::allgather, true, form<form<writes<any_element>>, form<reads<same_element>, writes<any_element>>>>;
+using allgather_calls = calls_of<op::allgather, true,
+                                 form<form<writes<any_element>>, form<reads<same_element>, writes<any_element>>,
+                                      form<writes<any_element>, partition_argument>,
+                                      form<reads<same_element>, writes<any_element>, partition_argument>>>;
 using gather_calls = calls_of<op::gather, true,
                               form<form<reads<same_element>, writes<any_element>, rank_argument>,
-                                   form<reads<same_element>, writes<any_element>, rank_argument, total_argument>>>;
+                                   form<reads<same_element>, writes<any_element>, rank_argument, total_argument>,
+                                   form<reads<same_element>, writes<any_element>, rank_argument, partition_argument>>>;
 using scatter_calls = calls_of<op::scatter, true,
                                form<form<reads<any_element>, writes<same_element>, rank_argument>,
-                                    form<reads<any_element>, writes<same_element>, rank_argument, total_argument>>>;
+                                    form<reads<any_element>, writes<same_element>, rank_argument, total_argument>,
+                                    form<reads<any_element>, writes<same_element>, rank_argument, partition_argument>>>;
 using alltoall_calls = calls_of<op::alltoall, true, form<form<reads<any_element>, writes<same_element>>>>;
 using barrier_calls = calls_of<meeting, false, form<form<>>>;
 using send_calls = calls_of<op::transfer, true, form<form<reads<any_element>, rank_argument>>>;

@@ -121,6 +121,8 @@ class untyped_operation {
     is_late_ = false;
     error_ = nullptr;
   }
+  /// Sets the number of elements of this rank's block, for the error of ranks that pass different partitions.
+  void set_own_block(std::size_t length) noexcept { own_block_ = length; }
   /// Fails the epoch: the operation cannot start, and peers would wait for this rank.
   TUTTI_DECL void withdraw();
   /// Waits until the segments are complete. @throws their exceptions; the operation has ended then
@@ -182,6 +184,7 @@ class untyped_operation {
   call call_;
   operation_number number_;
   std::uint64_t recorded_at_ = 0;  ///< index of its record in the flight recorder
+  std::uint64_t own_block_ = 0;    ///< elements of this rank's block, if the call has a partition
 
  private:
   time_point watched_since_{};

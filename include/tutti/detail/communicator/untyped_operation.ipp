@@ -164,7 +164,11 @@ TUTTI_DECL void untyped_operation::end_with_exception() {
 /// rank's.
 TUTTI_DECL error untyped_operation::make_error(failure kind, std::string_view text,
                                                std::vector<rank_type> const& at_fault) const {
-  return state_.report(kind, text, call_, number_, step_number(),
+  std::string full_text(text);
+  if (kind == failure::mismatch && call_.partition != 0) {
+    append(full_text, {"; the block of rank ", state_.rank, " has ", own_block_, " of the ", call_.count, " elements"});
+  }
+  return state_.report(kind, full_text, call_, number_, step_number(),
                        at_fault.empty() ? std::vector{state_.rank} : at_fault);
 }
 

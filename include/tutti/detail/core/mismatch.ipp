@@ -8,11 +8,21 @@
 
 namespace tutti::inline v0_1_0::detail::inline core {
 
+/// A call in words, without its number of elements and its partition.
+[[nodiscard]] inline std::string without_length(std::string call) {
+  std::size_t const begin = call.find(" x ");
+  return begin == call.npos ? call : call.erase(begin, call.find_first_of(",)", begin) - begin);
+}
+
 TUTTI_DECL error calls_differ(rank_type me, std::string const& local_call, rank_type peer,
                               std::string const& peer_call) {
   std::string text = message({"rank ", me, " called ", local_call, ", but rank ", peer});
   if (local_call != peer_call) {
-    append(text, {" called ", peer_call, "; all ranks must call the same operations in the same order"});
+    bool const has_partition = (local_call + peer_call).find(" in partition ") != std::string::npos;
+    append(text, {" called ", peer_call,
+                  has_partition && without_length(local_call) == without_length(peer_call)
+                      ? "; the partitions differ: all ranks must pass the same lengths of blocks"
+                      : "; all ranks must call the same operations in the same order"});
   } else {
     text +=
         " with other settings: segment(), the full names of types and the arguments of the reduction must be the same "

@@ -10,6 +10,7 @@
 #include <tutti/detail/engine/lift_first.hpp>
 #include <tutti/detail/engine/operation.hpp>
 #include <tutti/detail/engine/refusals.hpp>
+#include <tutti/extend/partition.hpp>
 #include <tutti/extend/topology.hpp>
 
 #include <concepts>
@@ -92,17 +93,18 @@ class launcher {
   }
 
  protected:
-  /// Starts an operation and waits for its end. Inlined down to the start of the operation, so that the arguments stay
-  /// in registers (compilers.md: Stores and loads of one width).
+  /// Starts an operation and waits for its end. `blocks`: the lengths of the blocks; null: they are equal. Inlined down
+  /// to the start of the operation, so that the arguments stay in registers (compilers.md: Stores and loads of one
+  /// width).
   /// @throws precondition_error if the call is refused (`call_guard`, `expect_rank_order`), and as `operation::start`
   /// and `segmented_operation::finish`
   [[gnu::always_inline]] void run(Op op, Payload payload, tutti::call const& call, memories const& memory,
-                                  std::size_t count) {
+                                  std::size_t count, partition const* blocks = nullptr) {
     call_guard guard(access::state(world_));
     auto const choice = pick(op, payload, count);
-    write_call_record(blocking_->call_record(), call, op, count, choice);
+    write_call_record(blocking_->call_record(), call, op, count, choice, blocks);
     expect_rank_order(choice.topology, blocking_->call_record());
-    blocking_->start(choice, op, payload, memory, count);
+    blocking_->start(choice, op, payload, memory, count, blocks);
     blocking_->finish(deadline_);
     guard.end();
   }
@@ -110,7 +112,7 @@ class launcher {
   /// Starts an operation that later calls advance.
   /// @throws precondition_error if the call is refused, and as `operation::start`. Later errors are the operation's
   [[nodiscard]] operation_handle launch(Op op, Payload payload, tutti::call const& call, memories const& memory,
-                                        std::size_t count) {
+                                        std::size_t count, partition const* blocks = nullptr) {
     call_guard guard(access::state(world_));
     progress_list::take(access::state(world_));
     auto const choice = pick(op, payload, count);
@@ -119,9 +121,9 @@ class launcher {
                                            : pool_->adopt(new operation_type(world_, topology_, payload, pool_.get()));
     next.set_limit(deadline_);
     try {
-      write_call_record(next.call_record(), call, op, count, choice);
+      write_call_record(next.call_record(), call, op, count, choice, blocks);
       expect_rank_order(choice.topology, next.call_record());
-      next.start(choice, op, payload, memory, count);
+      next.start(choice, op, payload, memory, count, blocks);
     } catch (...) {
       next.retire();
       throw;
@@ -141,7 +143,7 @@ class launcher {
     call_guard guard(access::state(world_));
     tutti::call record;
     schedule_choice<schedule> const choice{topology_, 0};
-    write_call_record(record, call, op, count, choice);
+    write_call_record(record, call, op, count, choice, nullptr);
     expect_rank_order(choice.topology, record);
     on_device_.enqueue(world_, op, payload, record, memory, count, deadline_, stream);
     guard.end();
@@ -171,19 +173,25 @@ class launcher {
   /// written in parts stalls the processor, since stores are forwarded only to loads that they cover. Four such copies
   /// were a fifth of a short operation.
   void write_call_record(call& record, tutti::call const& call, Op const& op, std::size_t count,
-                         schedule_choice<schedule> const& choice) const {
+                         schedule_choice<schedule> const& choice, partition const* blocks) const {
     auto const settings = settings_of(choice.topology);
     std::uint32_t identity = call.identity ^ function_;
     if constexpr (has_settings<schedule>) {
       identity ^= settings.identity;
     }
     identity ^= static_cast<std::uint32_t>((choice.segment_bytes * 0x9e3779b97f4a7c15U) >> 32);
+    if (blocks != nullptr) {
+      identity ^= blocks->identity();
+    }
     if (record.identity != identity || record.kind != call.kind) {
       record = call;
       if constexpr (has_settings<schedule>) {
         std::memcpy(record.topology, settings.label, sizeof record.topology);
       }
       record.identity = identity;
+      if (blocks != nullptr && !blocks->is_equal_cut()) {
+        record.partition = static_cast<std::uint16_t>(blocks->identity() >> 16 | 1U);
+      }
     }
     if (record.count != count) {
       record.count = count;

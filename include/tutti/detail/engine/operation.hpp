@@ -5,11 +5,13 @@
 #include <tutti/detail/engine/payload.hpp>
 #include <tutti/detail/engine/run_context.hpp>
 #include <tutti/detail/engine/segmented_operation.hpp>
+#include <tutti/extend/partition.hpp>
 #include <tutti/extend/topology.hpp>
 
 #include <concepts>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace tutti::inline v0_1_0::detail::inline engine {
 
@@ -54,13 +56,21 @@ class operation : private operation_arguments<Topology, Op, Payload>,
              pool) {}
 
   /// Takes the operation's numbers, by which all ranks order the operations of the communicator. An empty `memory.work`
-  /// is allocated if the schedule uses it.
+  /// is allocated if the schedule uses it. `blocks`: the lengths of the blocks, which are copied; null: they are equal.
   /// @throws std::bad_alloc, precondition_error, exceptions of the topology; the operation then has no numbers, and the
   /// epoch of the communicator has failed
   [[gnu::always_inline]] void start(schedule_choice<Topology> const& choice, Op op, Payload const& elements,
-                                    memories const& memory, std::size_t count) {
+                                    memories const& memory, std::size_t count, partition const* blocks) {
     arguments_type& arguments = *this;
     try {
+      std::size_t const* begins = nullptr;
+      if constexpr (takes_partition<Op>) {
+        if (blocks != nullptr && !blocks->is_equal_cut()) {
+          begins_.assign(blocks->begins().begin(), blocks->begins().end());
+          begins = begins_.data();
+          this->set_own_block(blocks->length(this->world().rank()));
+        }
+      }
       if (!has_schedule_ || !(arguments.op_ == op)) {
         has_schedule_ = false;  // remains false if the topology throws
         arguments.op_ = op;
@@ -80,7 +90,7 @@ class operation : private operation_arguments<Topology, Op, Payload>,
       if constexpr (std::same_as<Op, op::transfer>) {
         this->segments_.set_pair(op.sender, op.receiver);
       }
-      this->segments_.prepare(choice.segment_bytes, memory, count);
+      this->segments_.prepare(choice.segment_bytes, memory, count, begins);
     } catch (...) {  // peers would wait for this rank
       this->withdraw();
       throw;
@@ -104,10 +114,13 @@ class operation : private operation_arguments<Topology, Op, Payload>,
   static constexpr bool asks_aggregators =
       aggregates<typename Communicator::transport_type> && has_aggregators<Topology, Op>;
   struct no_aggregators {};
+  struct no_begins {};
 
   bool has_schedule_ = false;  ///< the schedule's size has been read for op_
   /// Takes no space beside a bool (compilers.md: A last member without an address).
   std::conditional_t<asks_aggregators, aggregator_shares, no_aggregators> aggregators_{};
+  /// The begins of the blocks of the last partition, and the end of the last block.
+  std::conditional_t<takes_partition<Op>, std::vector<std::size_t>, no_begins> begins_{};
 };
 
 }  // namespace tutti::detail::engine

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/detail/base/linkage.hpp>
+#include <tutti/extend/partition.hpp>
 #include <tutti/extend/types.hpp>
 
 #include <cstddef>
@@ -37,6 +38,9 @@ namespace tutti::inline v0_1_0::detail::inline engine {
 [[noreturn]] TUTTI_DECL void refuse_block(std::string_view argument, std::string_view total_is, std::size_t actual,
                                           std::size_t total, rank_type ranks, rank_type me);
 
+/// Refuses a partition that has not a block for each rank. @throws precondition_error
+[[noreturn]] TUTTI_DECL void refuse_partition(std::string_view operation, rank_type blocks, rank_type ranks);
+
 /// Checks of an operator's arguments. @throws precondition_error
 inline void expect_root(char const* operation, rank_type root, rank_type ranks) {
   if (root >= ranks) [[unlikely]] {
@@ -57,6 +61,12 @@ inline void expect_block(char const* argument, char const* total_is, std::size_t
                          rank_type ranks, rank_type me) {
   if (actual != block_size(total, ranks, me)) [[unlikely]] {
     refuse_block(argument, total_is, actual, total, ranks, me);
+  }
+}
+
+inline void expect_partition(char const* operation, partition const& blocks, rank_type ranks) {
+  if (blocks.size() != ranks) [[unlikely]] {
+    refuse_partition(operation, blocks.size(), ranks);
   }
 }
 

@@ -58,4 +58,10 @@ TUTTI_DECL void refuse_block(std::string_view argument, std::string_view total_i
           block_size(total, ranks, me), " (tutti::block_size); change one of the two: ", total_is});
 }
 
+TUTTI_DECL void refuse_partition(std::string_view operation, rank_type blocks, rank_type ranks) {
+  refuse(std::source_location::current(),
+         {operation, ": the partition has ", blocks, " blocks, but this communicator has ", ranks,
+          " ranks; give it a length for each rank"});
+}
+
 }  // namespace tutti::detail::engine

@@ -94,11 +94,14 @@ class segments {
     }
   }
 
-  /// Cuts the vector. An empty `memory.work` is allocated if the schedule uses it.
+  /// Cuts the vector. An empty `memory.work` is allocated if the schedule uses it. `begins`: the begins of the blocks
+  /// of a partition, and the end of the last; null: they are equal. @pre `begins` outlives the operation
   /// @throws std::bad_alloc, precondition_error
-  [[gnu::always_inline]] void prepare(std::size_t segment_bytes, memories const& memory, std::size_t count) {
+  [[gnu::always_inline]] void prepare(std::size_t segment_bytes, memories const& memory, std::size_t count,
+                                      std::size_t const* begins = nullptr) {
     context_.memories = memory;
     count_ = count;
+    begins_ = begins;
     segments_ = segment_bytes == 0 || Transfers ? 1 : segment_count(segment_bytes);
     if (memory.work == nullptr && !has_gate()) {
       provide_work();
@@ -250,7 +253,7 @@ class segments {
       first = block_begin(count_, segments_, segment);
       count = block_size(count_, segments_, segment);
     }
-    return {first, count, context_.schedule.blocks, part, parts};
+    return {first, count, context_.schedule.blocks, part, parts, begins_};
   }
 
   [[nodiscard]] bool may_begin() {
@@ -337,6 +340,7 @@ class segments {
   transfer_numbers* receives_ = nullptr;
   run_context<Communicator> context_;
   std::size_t count_ = 0;
+  std::size_t const* begins_ = nullptr;  ///< the begins of blocks, and the end of the last; null: they are equal
   std::uint32_t segments_ = 1;
   std::uint32_t begun_count_ = 0;
   std::uint32_t finished_count_ = 0;
@@ -398,8 +402,11 @@ void segments<Communicator, Transfers>::publish_wait(bool blocks) {
 template <class Communicator, bool Transfers>
 std::uint32_t segments<Communicator, Transfers>::segment_count(std::size_t segment_bytes) const {
   const std::size_t size = context_.payload.size_of(memory::output);
-  const std::size_t longest =
-      context_.schedule.blocks_have_owners ? block_size(count_, context_.schedule.blocks, 0) : count_;
+  std::size_t longest = context_.schedule.blocks_have_owners ? block_size(count_, context_.schedule.blocks, 0) : count_;
+  for (std::uint32_t b = 0; begins_ != nullptr && b < context_.schedule.blocks; ++b) {
+    std::size_t const length = begins_[b + 1] - begins_[b];
+    longest = longest < length ? length : longest;
+  }
   const std::size_t per_segment = segment_bytes < size ? 1 : segment_bytes / size;
   const std::size_t cuts = longest == 0 ? 1 : (longest - 1) / per_segment + 1;
   expects(cuts <= UINT32_MAX, "segments of ", segment_bytes, " bytes would cut the vector into ", cuts,

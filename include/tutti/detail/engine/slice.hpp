@@ -9,15 +9,24 @@ namespace tutti::inline v0_1_0::detail::inline engine {
 ///
 /// If blocks only share the work (allreduce, reduce, broadcast), the vector is cut into segments and each segment into
 /// blocks. If a block's place is part of the result (gather and the like), each block is cut, and a segment holds one
-/// part of each.
+/// part of each; these blocks may have the lengths of a partition.
 class slice {
  public:
   constexpr slice() noexcept = default;
 
-  /// Part `part` of `parts` of every block of segment [first, first + count).
-  constexpr slice(std::size_t first, std::size_t count, std::uint32_t blocks, std::uint32_t part,
-                  std::uint32_t parts) noexcept
-      : first_(first), count_(count), blocks_(blocks), part_(part), parts_(parts) {}
+  /// Part `part` of `parts` of every block of segment [first, first + count). `begins`: the begins of the blocks, and
+  /// the end of the last; null: they are equal.
+  constexpr slice(std::size_t first, std::size_t count, std::uint32_t blocks, std::uint32_t part, std::uint32_t parts,
+                  std::size_t const* begins = nullptr) noexcept
+      : first_(first),
+        count_(count),
+        begins_(begins),
+        blocks_(blocks),
+        part_(part),
+        parts_(parts),
+        form_(parts != 1 || begins != nullptr ? form::other
+              : blocks == 1                   ? form::one_block
+                                              : form::equal_blocks) {}
 
   /// Segment [first, first + count) of a vector, cut into blocks.
   [[nodiscard]] static constexpr slice of_vector(std::size_t first, std::size_t count, std::uint32_t blocks) noexcept {
@@ -26,28 +35,20 @@ class slice {
 
   /// Part `part` of `parts` of every block of a vector.
   [[nodiscard]] static constexpr slice of_blocks(std::size_t count, std::uint32_t blocks, std::uint32_t part,
-                                                 std::uint32_t parts) noexcept {
-    return slice{0, count, blocks, part, parts};
+                                                 std::uint32_t parts, std::size_t const* begins = nullptr) noexcept {
+    return slice{0, count, blocks, part, parts, begins};
   }
 
   [[nodiscard]] constexpr std::uint32_t blocks() const noexcept { return blocks_; }
 
   /// The first element of block `b`.
   [[nodiscard]] constexpr std::size_t begin(std::uint32_t b) const noexcept {
-    if (blocks_ == 1 && parts_ == 1) {
-      return first_;
-    }
-    const std::size_t position = first_ + block_begin(count_, blocks_, b);
-    return parts_ == 1 ? position : position + block_begin(block_size(count_, blocks_, b), parts_, part_);
+    return first_ + whole_begin(b) + block_begin(whole_size(b), parts_, part_);
   }
 
   /// The number of elements of block `b`.
   [[nodiscard]] constexpr std::size_t size(std::uint32_t b) const noexcept {
-    if (blocks_ == 1 && parts_ == 1) {
-      return count_;
-    }
-    const std::size_t whole = block_size(count_, blocks_, b);
-    return parts_ == 1 ? whole : block_size(whole, parts_, part_);
+    return block_size(whole_size(b), parts_, part_);
   }
 
   /// The longest contiguous part of `range` from its block number `skip` on: first element, and numbers of elements and
@@ -59,16 +60,19 @@ class slice {
   };
   [[nodiscard, gnu::always_inline]] constexpr interval interval_at(block_range range,
                                                                    std::uint32_t skip) const noexcept {
-    if (blocks_ == 1 && parts_ == 1) {
+    if (form_ == form::one_block) {
       return {first_, range.count == 0 ? 0 : count_, 1};
     }
     std::uint32_t b = range.first + skip;
     b = b >= blocks_ ? b - blocks_ : b;
-    if (parts_ != 1) {
+    if (form_ == form::other && parts_ != 1) {
       return {begin(b), size(b), 1};
     }
     const std::uint32_t left = range.count - skip;
     const std::uint32_t interval_blocks = left < blocks_ - b ? left : blocks_ - b;
+    if (form_ == form::other) [[unlikely]] {
+      return {begins_[b], begins_[b + interval_blocks] - begins_[b], interval_blocks};
+    }
     const std::size_t offset = block_begin(count_, blocks_, b);
     return {first_ + offset, block_begin(count_, blocks_, b + interval_blocks) - offset, interval_blocks};
   }
@@ -85,11 +89,24 @@ class slice {
   }
 
  private:
+  /// The kinds of slices that `interval_at` tells apart: whole equal blocks, and all others.
+  enum class form : std::uint32_t { one_block, equal_blocks, other };
+
+  /// The begin and the size of block `b` in the segment, all parts together.
+  [[nodiscard]] constexpr std::size_t whole_begin(std::uint32_t b) const noexcept {
+    return begins_ != nullptr ? begins_[b] : block_begin(count_, blocks_, b);
+  }
+  [[nodiscard]] constexpr std::size_t whole_size(std::uint32_t b) const noexcept {
+    return begins_ != nullptr ? begins_[b + 1] - begins_[b] : block_size(count_, blocks_, b);
+  }
+
   std::size_t first_ = 0;
   std::size_t count_ = 0;
+  std::size_t const* begins_ = nullptr;  ///< the begins of blocks, and the end of the last; null: they are equal
   std::uint32_t blocks_ = 1;
   std::uint32_t part_ = 0;
   std::uint32_t parts_ = 1;
+  form form_ = form::one_block;
 };
 
 }  // namespace tutti::detail::engine

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/base/linkage.hpp>
+#include <tutti/extend/types.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <vector>
+
+namespace tutti::inline v0_1_0 {
+
+/// The lengths of the blocks of all ranks, zero included, where they are not those of block_size: rank r's block has
+/// length(r) elements of the vector, from begin(r) on.
+///
+///     tutti::partition const blocks{5, 0, 12};      // of ranks 0, 1 and 2
+///     tutti::partition const rows(rows_of_ranks);   // a std::vector<std::size_t>
+///     tutti::allgather collect{world, tutti::ring{}};
+///     collect(input, output, blocks);
+///
+/// allgather, reduce_scatter, gather and scatter take one behind their other arguments. All ranks pass equal
+/// partitions; an operation in which they differ ends with an error. Lengths that are those of block_size make the
+/// operation without a partition.
+///
+/// Cost: one word for each rank; a started operation copies them.
+/// Thread safety: as a std::vector.
+class partition {
+ public:
+  /// Constructs the partition in which rank r's block has `lengths[r]` elements.
+  /// @throws precondition_error if the sum of the lengths exceeds a std::size_t
+  TUTTI_DECL explicit partition(std::span<std::size_t const> lengths);
+  /// Constructs the partition from a list of lengths.
+  explicit partition(std::initializer_list<std::size_t> lengths)
+      : partition(std::span(lengths.begin(), lengths.size())) {}
+
+  /// The number of ranks.
+  [[nodiscard]] rank_type size() const noexcept { return static_cast<rank_type>(begins_.size() - 1); }
+  /// The number of elements of all blocks together.
+  [[nodiscard]] std::size_t count() const noexcept { return begins_.back(); }
+  /// The first element of the block of rank `r`.
+  [[nodiscard]] std::size_t begin(rank_type r) const noexcept { return begins_[r]; }
+  /// The number of elements of the block of rank `r`.
+  [[nodiscard]] std::size_t length(rank_type r) const noexcept { return begins_[r + 1] - begins_[r]; }
+  /// The number of elements of the longest block.
+  [[nodiscard]] std::size_t longest() const noexcept { return longest_; }
+  /// True if the blocks are those of block_size.
+  [[nodiscard]] bool is_equal_cut() const noexcept { return identity_ == 0; }
+
+  /// The first element of each block, and the number of all elements.
+  [[nodiscard]] std::span<std::size_t const> begins() const noexcept { return begins_; }
+  /// A hash of the lengths, by which ranks find that they passed different ones; 0 if is_equal_cut().
+  [[nodiscard]] std::uint32_t identity() const noexcept { return identity_; }
+
+  friend bool operator==(partition const& a, partition const& b) noexcept { return a.begins_ == b.begins_; }
+
+ private:
+  std::vector<std::size_t> begins_;
+  std::size_t longest_ = 0;
+  std::uint32_t identity_ = 0;
+};
+
+}  // namespace tutti
+
+#ifndef TUTTI_SEPARATE_COMPILATION
+#include <tutti/extend/partition.ipp>
+#endif
