@@ -19,8 +19,9 @@ class slice {
   constexpr slice(std::size_t first, std::size_t count, std::uint32_t blocks, std::uint32_t part, std::uint32_t parts,
                   std::size_t const* begins = nullptr) noexcept
       : first_(first),
-        count_(count),
+        shortest_(count / blocks),
         begins_(begins),
+        longer_blocks_(static_cast<std::uint32_t>(count % blocks)),
         blocks_(blocks),
         part_(part),
         parts_(parts),
@@ -61,7 +62,7 @@ class slice {
   [[nodiscard, gnu::always_inline]] constexpr interval interval_at(block_range range,
                                                                    std::uint32_t skip) const noexcept {
     if (form_ == form::one_block) {
-      return {first_, range.count == 0 ? 0 : count_, 1};
+      return {first_, range.count == 0 ? 0 : shortest_, 1};
     }
     std::uint32_t b = range.first + skip;
     b = b >= blocks_ ? b - blocks_ : b;
@@ -73,8 +74,8 @@ class slice {
     if (form_ == form::other) [[unlikely]] {
       return {begins_[b], begins_[b + interval_blocks] - begins_[b], interval_blocks};
     }
-    const std::size_t offset = block_begin(count_, blocks_, b);
-    return {first_ + offset, block_begin(count_, blocks_, b + interval_blocks) - offset, interval_blocks};
+    const std::size_t offset = equal_begin(b);
+    return {first_ + offset, equal_begin(b + interval_blocks) - offset, interval_blocks};
   }
 
   /// The number of elements in a range of blocks.
@@ -94,15 +95,20 @@ class slice {
 
   /// The begin and the size of block `b` in the segment, all parts together.
   [[nodiscard]] constexpr std::size_t whole_begin(std::uint32_t b) const noexcept {
-    return begins_ != nullptr ? begins_[b] : block_begin(count_, blocks_, b);
+    return begins_ != nullptr ? begins_[b] : equal_begin(b);
   }
   [[nodiscard]] constexpr std::size_t whole_size(std::uint32_t b) const noexcept {
-    return begins_ != nullptr ? begins_[b + 1] - begins_[b] : block_size(count_, blocks_, b);
+    return whole_begin(b + 1) - whole_begin(b);
+  }
+  /// The begin of an equal block: `block_begin` without its division.
+  [[nodiscard]] constexpr std::size_t equal_begin(std::uint32_t b) const noexcept {
+    return b * shortest_ + (b < longer_blocks_ ? b : longer_blocks_);
   }
 
   std::size_t first_ = 0;
-  std::size_t count_ = 0;
+  std::size_t shortest_ = 0;             ///< elements of an equal block, unless it is one of the longer ones
   std::size_t const* begins_ = nullptr;  ///< the begins of blocks, and the end of the last; null: they are equal
+  std::uint32_t longer_blocks_ = 0;      ///< number of equal blocks that have one element more
   std::uint32_t blocks_ = 1;
   std::uint32_t part_ = 0;
   std::uint32_t parts_ = 1;
