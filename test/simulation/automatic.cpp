@@ -122,6 +122,36 @@ BOOST_AUTO_TEST_CASE(the_model_tells_what_the_simulator_tells) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(the_model_tells_what_the_simulator_tells_of_partitions) {
+  for (rank_type const n : some_sizes) {
+    for (std::size_t const segment : {std::size_t{SIZE_MAX}, std::size_t{64} << 10}) {
+      std::vector<std::size_t> elements(n, 1000);
+      elements[n / 2] = 1 << 18;
+      std::vector<std::size_t> bytes;
+      for (std::size_t const length : elements) {
+        bytes.push_back(4 * length);
+      }
+      tutti::partition const blocks(elements);
+      tutti::partition const blocks_in_bytes(bytes);
+      auto const expect_agreement = [&](auto topology, auto op) {
+        double const tolerance = segment == SIZE_MAX ? 0.1 : 0.25;
+        auto const model =
+            timed_schedule(topology, op, n)
+                .time(loggp_network{fast, picoseconds(0)}, blocks_in_bytes.count(), segment, &blocks_in_bytes);
+        auto const simulation =
+            simulate_schedule(one_switch(n, fast), topology, op, n, {blocks.count(), 4, segment, &blocks})
+                .time()
+                .count();
+        BOOST_TEST(relative_error(static_cast<double>(model), static_cast<double>(simulation)) <= tolerance,
+                   topology.name << ", n " << n << ", segment " << segment << ": " << model << " and " << simulation);
+      };
+      expect_agreement(ring{}, op::allgather{});
+      expect_agreement(binary_tree{}, op::gather{0});
+      expect_agreement(star{}, op::scatter{0});
+    }
+  }
+}
+
 // A burst allowance never makes a link slower, and never faster than the bytes that it carries. Traffic in turns that
 // fits into the burst takes no time on the wire.
 BOOST_AUTO_TEST_CASE(bursts_pass_at_once_and_are_paid_back) {
@@ -209,14 +239,15 @@ BOOST_AUTO_TEST_CASE(what_is_picked_is_the_first_of_all_that_are_priced) {
       p.between_hosts = drawn_link(random);
       p.aggregator = trial % 2 == 0 ? network_profile::link{} : drawn_link(random);
       tuner const t(p, hosts, memory_kind::ordinary);
-      auto const check = [&](auto op, std::size_t bytes) {
-        auto const ways = t.predict(op, bytes, {.may_aggregate = true});
-        auto const pick = t.fastest(op, bytes, {.may_aggregate = true});
+      auto const check = [&](auto op, std::size_t bytes, std::uint32_t share_class = 0) {
+        tutti::schedule_requirements const needs{.may_aggregate = true, .share_class = share_class};
+        auto const ways = t.predict(op, bytes, needs);
+        auto const pick = t.fastest(op, bytes, needs);
         BOOST_TEST(pick.time == ways.front().time);
         BOOST_TEST((pick.way.topology.kind() == ways.front().way.topology.kind()));
         BOOST_TEST(pick.way.segment_bytes == ways.front().way.segment_bytes);
         profiled_network const network(p, hosts, verify::kind_of<decltype(op)>, memory_kind::ordinary);
-        for (auto const& w : ways) {
+        for (auto const& w : share_class == 0 ? ways : decltype(ways)()) {
           std::int64_t const least =
               timed_schedule(w.way.topology, op, n).least_time(network, bytes, w.way.segment_bytes);
           BOOST_TEST(least <= w.time);
@@ -227,6 +258,8 @@ BOOST_AUTO_TEST_CASE(what_is_picked_is_the_first_of_all_that_are_priced) {
         check(op::broadcast{0}, bytes);
         check(op::reduce_scatter{}, bytes);
         check(op::alltoall{}, bytes);
+        check(op::allgather{}, bytes, 1);
+        check(op::scatter{0}, bytes, 2);
       }
     }
   }

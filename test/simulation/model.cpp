@@ -2,6 +2,7 @@
 // test: plain (the engine is the same over loopback, one thread)
 #include <laws/all_topologies.hpp>
 #include <simulation/worlds.hpp>
+#include <tutti/collective/allgather.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/send_recv.hpp>
 #include <tutti/simulation/simulate_schedule.hpp>
@@ -201,6 +202,50 @@ BOOST_AUTO_TEST_CASE(sizes_tell_the_time_of_true_values) {
     return {};
   });
   BOOST_TEST(complaint == "");
+}
+
+BOOST_AUTO_TEST_CASE(partitions_take_the_time_of_true_values) {
+  auto const net = busy_cluster();
+  tutti::partition const blocks{0, 70'000, 3, 1000, 2004};
+  auto const complaint = laws::all_topologies::first_complaint([&](auto topology) -> std::string {
+    if constexpr (tutti::offers<decltype(topology), tutti::op::allgather>) {
+      for (std::size_t const segment : {std::size_t{0}, std::size_t{4000}}) {
+        auto const real = tutti::simulate(net, blocks.size(), [&](auto& world) {
+          tutti::allgather collect{world, topology};
+          collect.segment(segment);
+          std::vector<float> input(blocks.length(world.rank()), 1);
+          std::vector<float> output(blocks.count());
+          collect(input, output, blocks);
+        });
+        auto const sizes = simulate_schedule(net, topology, tutti::op::allgather{}, blocks.size(),
+                                             {blocks.count(), 4, segment, &blocks});
+        if (real.report.end_times != sizes.end_times || real.report.nics != sizes.nics) {
+          return std::string(topology.name) + ", segment " + std::to_string(segment);
+        }
+      }
+    }
+    return {};
+  });
+  BOOST_TEST(complaint == "");
+}
+
+/// The time of an allgather in which one of `n` ranks has nine tenths of `count` elements of four bytes.
+std::int64_t uneven_time(rank_type n, std::size_t count, std::size_t segment) {
+  std::vector<std::size_t> block_lengths(n, count / 10 / (n - 1));
+  block_lengths[2] += count / 10 * 9;
+  tutti::partition const blocks(block_lengths);
+  return simulate_schedule(one_switch(n, fast), tutti::ring{}, tutti::op::allgather{}, n,
+                           {blocks.count(), 4, segment, &blocks})
+      .time()
+      .count();
+}
+
+BOOST_AUTO_TEST_CASE(a_long_block_is_cut_into_segments) {
+  BOOST_TEST(uneven_time(8, 1 << 21, 0) * 3 < uneven_time(8, 1 << 21, SIZE_MAX));
+  if constexpr (sizeof(std::size_t) == 8) {  // more than 2^32 bytes: within a tenth of the time of an interface
+    std::size_t const count = std::size_t{3} << 30;
+    BOOST_TEST(uneven_time(4, count, 0) < static_cast<std::int64_t>(count) * 4 * gap / 10 * 11);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(incast_serialises) {

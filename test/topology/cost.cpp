@@ -4,6 +4,7 @@
 #include <tutti/topology/butterfly.hpp>
 #include <tutti/topology/doubling.hpp>
 #include <tutti/topology/ring.hpp>
+#include <tutti/topology/star.hpp>
 
 // Counting is correct, and is a constant expression. The tests of each topology compare costs with closed forms.
 
@@ -32,6 +33,19 @@ BOOST_AUTO_TEST_CASE(counts_vectors_that_do_not_divide) {
   BOOST_TEST(c.elements_sent >= 2 * 6 * 10 / 7 + 1);
   BOOST_TEST(cost_of(tutti::ring{}, op::allreduce{}, rank_type{7}, 0).traffic == 0);
   BOOST_TEST(cost_of(tutti::ring{}, op::allreduce{}, rank_type{1}, 10).messages == 0);
+}
+
+// Partitions: an equal cut costs what the count costs, and no byte more or less travels than the blocks have.
+BOOST_AUTO_TEST_CASE(counts_blocks_of_any_lengths) {
+  tutti::partition const equal{3, 3, 2, 2};
+  tutti::partition const uneven{0, 7, 1, 2};
+  BOOST_TEST((cost_of(tutti::ring{}, op::allgather{}, equal) == cost_of(tutti::ring{}, op::allgather{}, 4, 10)));
+  BOOST_TEST(price(tutti::star{}, op::scatter{1}, equal, 10, 1) == price(tutti::star{}, op::scatter{1}, 4, 10, 10, 1));
+  BOOST_TEST(cost_of(tutti::ring{}, op::allgather{}, uneven).traffic == 3 * uneven.count());
+  BOOST_TEST(cost_of(tutti::ring{}, op::reduce_scatter{}, uneven).elements_sent == uneven.count());  // of rank 0
+  BOOST_TEST(cost_of(tutti::star{}, op::gather{1}, uneven).traffic == uneven.count() - uneven.length(1));
+  BOOST_TEST(price(tutti::star{}, op::scatter{0}, uneven, 10, 1) == 10 + uneven.count());  // all leave one interface
+  BOOST_TEST(price(tutti::ring{}, op::allgather{}, uneven, 10, 1) >= 3 * (10 + uneven.longest()));
 }
 
 // No topology is the best for every size, here with 1 us of latency, 10 GB/s and 16 ranks.

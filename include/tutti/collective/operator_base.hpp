@@ -70,11 +70,12 @@ class operator_base : detail::launcher_of<Op, Communicator, Parts...> {
   /// @throws precondition_error if it is negative
   void deadline(duration limit) { launcher::deadline(limit); }
 
-  /// The size of a segment in bytes; 0, the default: vectors are not cut.
+  /// The size of a segment in bytes; 0, the default: vectors are not cut, except as told below.
   [[nodiscard]] std::size_t segment() const noexcept { return launcher::segment(); }
   /// Cuts vectors into segments of at most this many bytes, several under way at once; 0: no cut. If
-  /// blocks belong to ranks, as in reduce_scatter, gather and alltoall, every block is cut. A topology that picks its
-  /// schedules, such as tutti::automatic, also picks the segments if this is 0.
+  /// blocks belong to ranks, as in reduce_scatter, gather and alltoall, every block is cut. If this is 0, a topology
+  /// that picks its schedules, such as tutti::automatic, also picks the segments; and a partition with a block that is
+  /// more than twice as long as an equal one is cut into segments that suit that block, such as 512 KiB for 8 MiB.
   void segment(std::size_t bytes) noexcept { launcher::segment(bytes); }
 
   /// Describes the schedule and the segments for a vector of this many bytes, the reason, and the predicted times of

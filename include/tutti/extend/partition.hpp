@@ -4,6 +4,7 @@
 #include <tutti/detail/base/linkage.hpp>
 #include <tutti/extend/types.hpp>
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -45,6 +46,14 @@ class partition {
   [[nodiscard]] std::size_t length(rank_type r) const noexcept { return begins_[r + 1] - begins_[r]; }
   /// The number of elements of the longest block.
   [[nodiscard]] std::size_t longest() const noexcept { return longest_; }
+  /// The share class of the longest block: k if it has more than 1/2^k of all elements, and 0 if it is at most twice as
+  /// long as an equal block. Schedules are picked, and vectors are cut into segments, by the class.
+  [[nodiscard]] std::uint32_t share_class() const noexcept {
+    if (longest_ == 0 || longest_ / 2 <= block_size(count(), begins_.size() - 1, 0)) {
+      return 0;
+    }
+    return static_cast<std::uint32_t>(std::bit_width(count() / longest_));
+  }
   /// True if the blocks are those of block_size.
   [[nodiscard]] bool is_equal_cut() const noexcept { return identity_ == 0; }
 

@@ -6,6 +6,7 @@
 #include <tutti/detail/engine/operation.hpp>
 #include <tutti/extend/error.hpp>
 #include <tutti/extend/extent.hpp>
+#include <tutti/extend/partition.hpp>
 #include <tutti/extend/topology.hpp>
 #include <tutti/extend/trace.hpp>
 #include <tutti/simulation/simulated_transport.hpp>
@@ -90,9 +91,10 @@ class simulated_rank {
 
 /// The vector that a simulated schedule works on.
 struct simulated_vector {
-  std::size_t count;              ///< elements in all blocks; for alltoall a multiple of n
-  std::size_t element_bytes = 4;  ///< size of an element, and of an accumulator
-  std::size_t segment_bytes = 0;  ///< segment size, see operator_base::segment
+  std::size_t count;                  ///< elements in all blocks; for alltoall a multiple of n
+  std::size_t element_bytes = 4;      ///< size of an element, and of an accumulator
+  std::size_t segment_bytes = 0;      ///< segment size, see operator_base::segment
+  partition const* blocks = nullptr;  ///< lengths of the blocks, whose sum is `count`; null: they are equal
 };
 
 /// Runs one operation of `n` ranks in virtual time, out of place; all ranks start at 0. Engine and schedule are real
@@ -125,6 +127,18 @@ template <class Topology, class Op>
     expects(n == 0 || vector.count % n == 0,
             "simulate_schedule: the elements of an alltoall must be a multiple of the ", n, " ranks, not ",
             vector.count);
+  }
+  std::size_t const* begins = nullptr;
+  if (vector.blocks != nullptr) {
+    partition const& blocks = *vector.blocks;
+    expects(takes_partition<Op> && blocks.size() == n && blocks.count() == vector.count,
+            "simulate_schedule: a partition is for an allgather, reduce_scatter, gather or scatter of its number of "
+            "ranks, ",
+            blocks.size(), ", and of elements, ", blocks.count(), ", not for ", n, " ranks and ", vector.count,
+            " elements");
+    begins = blocks.begins().data();
+    vector.segment_bytes =
+        vector.segment_bytes != 0 ? vector.segment_bytes : detail::segment_for(blocks, vector.element_bytes);
   }
   detail::simulator sim(net, n, options, /*carries=*/false);
   std::vector<rank_type> all_ranks(n);
@@ -170,7 +184,7 @@ template <class Topology, class Op>
     ranks[r].call_record = call_record;
     ranks[r].operation.set_schedule(topology.steps(op, n, r), topology.blocks(op, n), false);
     ranks[r].operation.set_aggregators(std::span(shares).subspan(r * aggregators.size(), aggregators.size()));
-    ranks[r].operation.prepare(vector.segment_bytes, memory, vector.count);
+    ranks[r].operation.prepare(vector.segment_bytes, memory, vector.count, begins);
     ranks[r].operation.take_numbers();
     sim.processors().rest(r);
     sim.processors().wake(r);

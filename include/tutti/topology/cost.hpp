@@ -3,6 +3,7 @@
 
 #include <tutti/detail/topology/table.hpp>
 #include <tutti/extend/message.hpp>
+#include <tutti/extend/partition.hpp>
 #include <tutti/extend/topology.hpp>
 
 #include <vector>
@@ -28,9 +29,11 @@ struct cost {
 
 namespace detail {
 
-/// The number of elements in a range of blocks of a vector of `count` elements.
-[[nodiscard]] constexpr std::size_t elements_in(std::size_t count, std::uint32_t blocks, block_range range) {
-  auto const begin = [=](std::uint32_t b) { return block_begin(count, blocks, b); };
+/// The number of elements in a range of blocks of a vector of `count` elements. `begins`: the begins of the blocks, and
+/// the end of the last; null: they are equal.
+[[nodiscard]] constexpr std::size_t elements_in(std::size_t count, std::uint32_t blocks, block_range range,
+                                                std::size_t const* begins = nullptr) {
+  auto const begin = [=](std::uint32_t b) { return begins != nullptr ? begins[b] : block_begin(count, blocks, b); };
   const std::uint32_t end = range.first + range.count;
   return end <= blocks ? begin(end) - begin(range.first) : count - begin(range.first) + begin(end - blocks);
 }
@@ -125,29 +128,26 @@ template <class Topology, class Op, class Gap>
   return end;
 }
 
-}  // namespace detail
-
-/// Counts the rounds, messages, elements and memory of a schedule at run time or compile time. `count` is the number of
-/// elements of the whole vector: of all n blocks, where blocks belong to ranks.
+/// The cost of a schedule; `begins` as for `elements_in`.
 template <class Topology, class Op>
-  requires offers<Topology, Op>
-[[nodiscard]] constexpr cost cost_of(Topology const& topology, Op const& op, rank_type n, std::size_t count) {
+[[nodiscard]] constexpr cost cost_of(Topology const& topology, Op const& op, rank_type n, std::size_t count,
+                                     std::size_t const* begins) {
   const std::uint32_t blocks = topology.blocks(op, n);
   auto const raise = [](auto& maximum, auto value) { maximum = maximum < value ? value : maximum; };
   cost total;
   for (rank_type r = 0; r < n; ++r) {
     cost rank_cost;
-    const detail::table<bool> written_blocks(blocks);
+    table<bool> const written_blocks(blocks);
     for (std::uint32_t i = 0; i < topology.steps(op, n, r); ++i) {
       const step s = topology.at(op, n, r, i);
       if (s.sends()) {
         ++rank_cost.messages;
-        rank_cost.elements_sent += detail::elements_in(count, blocks, s.send.blocks);
+        rank_cost.elements_sent += elements_in(count, blocks, s.send.blocks, begins);
       }
       if (s.receives()) {
-        rank_cost.elements_received += detail::elements_in(count, blocks, s.receive.blocks);
+        rank_cost.elements_received += elements_in(count, blocks, s.receive.blocks, begins);
         rank_cost.elements_combined +=
-            s.action == action::copy ? 0 : detail::elements_in(count, blocks, s.receive.blocks);
+            s.action == action::copy ? 0 : elements_in(count, blocks, s.receive.blocks, begins);
       }
       if ((s.receives() || !s.sends()) && s.receive.memory == memory::work) {
         for (std::uint32_t k = 0; k < s.receive.blocks.count; ++k) {
@@ -165,11 +165,37 @@ template <class Topology, class Op>
     raise(total.elements_combined, rank_cost.elements_combined);
     raise(total.scratch, rank_cost.scratch);
   }
-  total.rounds = detail::finishing_time(
+  total.rounds = finishing_time(
       topology, op, n, 0, [](block_range) { return std::uint64_t{1}; }, 1);
-  total.depth = detail::finishing_time(
+  total.depth = finishing_time(
       topology, op, n, 1, [](block_range) { return std::uint64_t{0}; }, 0);
   return total;
+}
+
+/// The price of a schedule in the LogGP model; `begins` as for `elements_in`.
+template <class Topology, class Op>
+[[nodiscard]] constexpr std::uint64_t price(Topology const& topology, Op const& op, rank_type n, std::size_t bytes,
+                                            std::uint64_t latency, std::uint64_t gap, std::size_t const* begins) {
+  const std::uint32_t blocks = topology.blocks(op, n);
+  return finishing_time(
+      topology, op, n, latency, [=](block_range range) { return gap * elements_in(bytes, blocks, range, begins); },
+      gap * aggregator_packet_bytes);
+}
+
+}  // namespace detail
+
+/// Counts the rounds, messages, elements and memory of a schedule at run time or compile time. `count` is the number of
+/// elements of the whole vector: of all n blocks, where blocks belong to ranks.
+template <class Topology, class Op>
+  requires offers<Topology, Op>
+[[nodiscard]] constexpr cost cost_of(Topology const& topology, Op const& op, rank_type n, std::size_t count) {
+  return detail::cost_of(topology, op, n, count, nullptr);
+}
+/// Counts them for the blocks of a partition, which has as many as there are ranks.
+template <class Topology, class Op>
+  requires offers<Topology, Op> && takes_partition<Op>
+[[nodiscard]] cost cost_of(Topology const& topology, Op const& op, partition const& blocks) {
+  return detail::cost_of(topology, op, blocks.size(), blocks.count(), blocks.begins().data());
 }
 
 /// The time at which the last rank finishes a vector of `bytes` bytes, if a message of b bytes takes latency + b * gap
@@ -178,10 +204,14 @@ template <class Topology, class Op>
   requires offers<Topology, Op>
 [[nodiscard]] constexpr std::uint64_t price(Topology const& topology, Op const& op, rank_type n, std::size_t bytes,
                                             std::uint64_t latency, std::uint64_t gap) {
-  const std::uint32_t blocks = topology.blocks(op, n);
-  return detail::finishing_time(
-      topology, op, n, latency, [=](block_range range) { return gap * detail::elements_in(bytes, blocks, range); },
-      gap * aggregator_packet_bytes);
+  return detail::price(topology, op, n, bytes, latency, gap, nullptr);
+}
+/// The time for blocks of these lengths in bytes.
+template <class Topology, class Op>
+  requires offers<Topology, Op> && takes_partition<Op>
+[[nodiscard]] std::uint64_t price(Topology const& topology, Op const& op, partition const& bytes, std::uint64_t latency,
+                                  std::uint64_t gap) {
+  return detail::price(topology, op, bytes.size(), bytes.count(), latency, gap, bytes.begins().data());
 }
 
 }  // namespace tutti

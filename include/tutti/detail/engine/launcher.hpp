@@ -101,7 +101,7 @@ class launcher {
   [[gnu::always_inline]] void run(Op op, Payload payload, tutti::call const& call, memories const& memory,
                                   std::size_t count, partition const* blocks = nullptr) {
     call_guard guard(access::state(world_));
-    auto const choice = pick(op, payload, count);
+    auto const choice = pick(op, payload, count, blocks);
     write_call_record(blocking_->call_record(), call, op, count, choice, blocks);
     expect_rank_order(choice.topology, blocking_->call_record());
     blocking_->start(choice, op, payload, memory, count, blocks);
@@ -115,7 +115,7 @@ class launcher {
                                         std::size_t count, partition const* blocks = nullptr) {
     call_guard guard(access::state(world_));
     progress_list::take(access::state(world_));
-    auto const choice = pick(op, payload, count);
+    auto const choice = pick(op, payload, count, blocks);
     untyped_operation* const idle = pool_->take();
     operation_type& next = idle != nullptr ? static_cast<operation_type&>(*idle)
                                            : pool_->adopt(new operation_type(world_, topology_, payload, pool_.get()));
@@ -157,13 +157,17 @@ class launcher {
   static constexpr bool has_fixed_settings = !picks && has_settings<topology_type>;
 
   /// Chooses schedule and segment size for this operation. @throws exceptions of the topology
-  [[nodiscard]] schedule_choice<schedule> pick(Op const& op, Payload const& payload, std::size_t count) const {
+  [[nodiscard]] schedule_choice<schedule> pick(Op const& op, Payload const& payload, std::size_t count,
+                                               partition const* blocks) const {
+    std::size_t const size = payload.size_of(memory::output);
     if constexpr (picks) {
-      auto choice = topology_.choose(op, count * payload.size_of(memory::output), needs);
+      schedule_requirements requirements = needs;
+      requirements.share_class = blocks != nullptr ? blocks->share_class() : 0;
+      auto choice = topology_.choose(op, count * size, requirements);
       choice.segment_bytes = segment_ != 0 ? segment_ : choice.segment_bytes;
       return choice;
     } else {
-      return {topology_, segment_};
+      return {topology_, segment_ == 0 && blocks != nullptr ? segment_for(*blocks, size) : segment_};
     }
   }
 

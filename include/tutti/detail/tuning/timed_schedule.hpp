@@ -77,11 +77,11 @@ class timed_schedule {
   }
 
   /// The time when the last rank has finished a vector of `bytes` bytes, cut into segments of at most `segment_bytes`
-  /// bytes (0: not cut).
+  /// bytes (0: not cut). `blocks`: the lengths of the blocks in bytes, which are cut each; null: they are equal.
   template <timed_network Network>
-  [[nodiscard]] std::int64_t time(Network const& network, std::size_t bytes, std::size_t segment_bytes = 0) {
-    const std::size_t segments = segment_bytes == 0 || bytes == 0 ? 1 : (bytes - 1) / segment_bytes + 1;
-    bytes_ = (bytes + segments - 1) / segments;
+  [[nodiscard]] std::int64_t time(Network const& network, std::size_t bytes, std::size_t segment_bytes = 0,
+                                  partition const* blocks = nullptr) {
+    std::size_t const segments = set_vector(bytes, segment_bytes, blocks);
     auto const segment_limit =
         static_cast<std::uint32_t>(std::max<std::size_t>(message_limit / (messages_ + 1), 4 * lanes));
     if (segments <= segment_limit) {
@@ -97,9 +97,9 @@ class timed_schedule {
   /// A lower bound of `time`: the work of the busiest processor or interface. Costs a fraction of `time`, as no events
   /// are ordered.
   template <timed_network Network>
-  [[nodiscard]] std::int64_t least_time(Network const& network, std::size_t bytes, std::size_t segment_bytes = 0) {
-    const std::size_t segments = segment_bytes == 0 || bytes == 0 ? 1 : (bytes - 1) / segment_bytes + 1;
-    bytes_ = (bytes + segments - 1) / segments;
+  [[nodiscard]] std::int64_t least_time(Network const& network, std::size_t bytes, std::size_t segment_bytes = 0,
+                                        partition const* blocks = nullptr) {
+    std::size_t const segments = set_vector(bytes, segment_bytes, blocks);
     return busiest(network) * static_cast<std::int64_t>(segments);
   }
 
@@ -162,6 +162,21 @@ class timed_schedule {
     }
   };
 
+  /// Sets the vector, and returns the number of its segments.
+  [[nodiscard]] std::size_t set_vector(std::size_t bytes, std::size_t segment_bytes, partition const* blocks) {
+    std::size_t const length = blocks != nullptr ? blocks->longest() : bytes;
+    std::size_t const segments = segment_bytes == 0 || length == 0 ? 1 : (length - 1) / segment_bytes + 1;
+    bytes_ = (bytes + segments - 1) / segments;
+    begins_ = blocks != nullptr ? blocks->begins().data() : nullptr;
+    parts_ = segments;
+    return segments;
+  }
+  /// The bytes of a range of blocks in one segment.
+  [[nodiscard]] std::size_t bytes_of(block_range range) const {
+    return begins_ == nullptr ? elements_in(bytes_, blocks_, range)
+                              : (elements_in(begins_[blocks_], blocks_, range, begins_) + parts_ - 1) / parts_;
+  }
+
   template <class Network>
   std::int64_t run(Network const& network, std::uint32_t segments) {
     segments_ = segments;
@@ -223,14 +238,14 @@ class timed_schedule {
     for (rank_type r = 0; r < ranks_.size(); ++r) {
       for (step const& s : ranks_[r].steps) {
         if (s.sends()) {
-          const std::size_t bytes = elements_in(bytes_, blocks_, s.send.blocks);
+          const std::size_t bytes = bytes_of(s.send.blocks);
           message_time const price = network.message(r, s.send.peer, bytes, s.loan, !s.receives());
           ranks_[r].now += price.send;
           outgoing_[port_of(network, r, s.send.peer)].load += price.wire;
           incoming_[port_of(network, s.send.peer, r)].load += price.wire;
           ranks_[s.send.peer].inbox.push_back({r, s.send.peer, 0, bytes, price, s.loan, 0});
         } else if (finishes(s)) {
-          ranks_[r].now += network.combine(r, r, elements_in(bytes_, blocks_, s.send.blocks), loan::none);
+          ranks_[r].now += network.combine(r, r, bytes_of(s.send.blocks), loan::none);
         }
       }
     }
@@ -325,7 +340,7 @@ class timed_schedule {
         slot.is_received = false;
         ++slot.step_index;
         if (finishes(s)) {
-          me.now += network.combine(r, r, elements_in(bytes_, blocks_, s.send.blocks), loan::none);
+          me.now += network.combine(r, r, bytes_of(s.send.blocks), loan::none);
           return wake(r, me.now);
         }
       }
@@ -347,7 +362,7 @@ class timed_schedule {
   void send(Network const& network, rank_type r, lane& slot, step const& s) {
     state& me = ranks_[r];
     rank_type const receiver = s.send.peer;
-    const std::size_t bytes = elements_in(bytes_, blocks_, s.send.blocks);
+    const std::size_t bytes = bytes_of(s.send.blocks);
     bool const is_aggregator = r >= n_;
     message_time price = network.message(r, receiver, bytes, s.loan, !s.receives());
     if (is_aggregator) {
@@ -399,7 +414,9 @@ class timed_schedule {
   rank_type n_;
   std::size_t messages_ = 0;  ///< messages in one segment
   std::uint32_t segments_ = 1;
-  std::size_t bytes_ = 0;  ///< bytes of a segment
+  std::size_t bytes_ = 0;                ///< bytes of a segment
+  std::size_t const* begins_ = nullptr;  ///< the begins of uneven blocks of the vector, and the end of the last
+  std::size_t parts_ = 1;                ///< segments into which uneven blocks are cut
   std::vector<state> ranks_;
   std::vector<port> outgoing_{};  ///< outgoing directions; `incoming_` has the incoming ones
   std::vector<port> incoming_{};

@@ -6,11 +6,13 @@
 #include <tutti/detail/tuning/profile.hpp>
 #include <tutti/detail/tuning/profiled_network.hpp>
 #include <tutti/detail/verify/contents.hpp>
+#include <tutti/extend/partition.hpp>
 #include <tutti/topology/selection.hpp>
 
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,8 +22,8 @@ namespace tutti::inline v0_1_0::detail::inline tuning {
 /// Prices all schedules for a profile, and remembers its choices. All ranks with the same profile and preferences
 /// choose alike, because only integers and no other inputs are used.
 ///
-/// Vectors are grouped into size classes: up to 1, 2, 4, ... bytes, each priced as its longest. A rooted operation is
-/// priced for root 0.
+/// Vectors are grouped into size classes: up to 1, 2, 4, ... bytes, each priced as its longest, and partitions by the
+/// share of the longest block, too. A rooted operation is priced for root 0.
 class tuner {
  public:
   static constexpr std::array<std::size_t, 5> segment_sizes{0, 16 << 10, 64 << 10, 256 << 10, 1024 << 10};
@@ -51,10 +53,11 @@ class tuner {
     if (preference const* const wish = find_preference<Op>(bytes, needs)) {
       return {selection(wish->kind, hosts_), wish->segment_bytes};
     }
+    needs.share_class = (std::min)(needs.share_class, share_classes - 1);
     saved_choice& entry = cache_[static_cast<std::size_t>(verify::kind_of<Op>)][place_of(needs)][class_of(bytes)];
     if (!entry.is_known) {
       prediction const best = fastest(Op{}, std::size_t{1} << class_of(bytes), needs);
-      entry = {true, best.way.topology.kind(), best.way.segment_bytes};
+      entry = {true, best.way.topology.kind(), static_cast<std::uint32_t>(best.way.segment_bytes)};
     }
     return {selection(entry.kind, hosts_), entry.segment_bytes};
   }
@@ -65,8 +68,10 @@ class tuner {
     profiled_network const network(profile_, *hosts_, verify::kind_of<Op>, memory_);
     std::vector<timed_schedule> schedules;
     std::vector<prediction> predictions;
-    for (candidate const& c : candidates(network, op, bytes, needs, schedules)) {
-      predictions.push_back({c.way, schedules[c.schedule].time(network, bytes, c.way.segment_bytes)});
+    std::optional<partition> const blocks = typical_blocks<Op>(bytes, needs);
+    for (candidate const& c : candidates(network, op, bytes, blocks, needs, schedules)) {
+      predictions.push_back(
+          {c.way, schedules[c.schedule].time(network, bytes, c.way.segment_bytes, blocks ? &*blocks : nullptr)});
     }
     std::stable_sort(predictions.begin(), predictions.end(),
                      [](auto const& a, auto const& b) { return a.time < b.time; });
@@ -78,7 +83,8 @@ class tuner {
   [[nodiscard]] prediction fastest(Op op, std::size_t bytes, schedule_requirements needs) const {
     profiled_network const network(profile_, *hosts_, verify::kind_of<Op>, memory_);
     std::vector<timed_schedule> schedules;
-    std::vector<candidate> const choices = candidates(network, op, bytes, needs, schedules);
+    std::optional<partition> const blocks = typical_blocks<Op>(bytes, needs);
+    std::vector<candidate> const choices = candidates(network, op, bytes, blocks, needs, schedules);
     std::vector<std::size_t> by_least_time(choices.size());
     for (std::size_t i = 0; i != choices.size(); ++i) {
       by_least_time[i] = i;
@@ -91,7 +97,8 @@ class tuner {
       if (choices[i].least_time > time) {
         break;
       }
-      std::int64_t const price = schedules[choices[i].schedule].time(network, bytes, choices[i].way.segment_bytes);
+      std::int64_t const price = schedules[choices[i].schedule].time(network, bytes, choices[i].way.segment_bytes,
+                                                                     blocks ? &*blocks : nullptr);
       if (price < time || (price == time && i < best)) {
         best = i;
         time = price;
@@ -141,7 +148,7 @@ class tuner {
   struct saved_choice {
     bool is_known = false;
     schedule_kind kind = schedule_kind::direct;
-    std::size_t segment_bytes = 0;
+    std::uint32_t segment_bytes = 0;  ///< one of segment_sizes
   };
 
   /// A network whose messages take as long as empty ones, or on which combining is free.
@@ -167,7 +174,7 @@ class tuner {
   };
   template <class Op>
   [[nodiscard]] std::vector<candidate> candidates(profiled_network const& network, Op op, std::size_t bytes,
-                                                  schedule_requirements needs,
+                                                  std::optional<partition> const& blocks, schedule_requirements needs,
                                                   std::vector<timed_schedule>& schedules) const {
     std::vector<candidate> result;
     for (schedule_kind const kind : all_schedule_kinds) {
@@ -180,7 +187,9 @@ class tuner {
         timed_schedule& schedule = schedules.emplace_back(s, op, profile_.ranks);
         for (std::size_t const segment : segment_sizes) {
           if (segment == 0 || (bytes > segment && messages <= max_messages_in_segments && profile_.ranks > 1)) {
-            result.push_back({{s, segment}, schedules.size() - 1, schedule.least_time(network, bytes, segment)});
+            result.push_back({{s, segment},
+                              schedules.size() - 1,
+                              schedule.least_time(network, bytes, segment, blocks ? &*blocks : nullptr)});
           }
         }
       }
@@ -188,7 +197,25 @@ class tuner {
     return result;
   }
 
+  /// The blocks that stand for a share class: the first has three quarters of the largest share of the class, and the
+  /// others are equal. None if blocks are about equal.
+  template <class Op>
+  [[nodiscard]] std::optional<partition> typical_blocks(std::size_t bytes, schedule_requirements needs) const {
+    rank_type const n = profile_.ranks;
+    if (!takes_partition<Op> || needs.share_class == 0 || n < 2) {
+      return std::nullopt;
+    }
+    std::vector<std::size_t> lengths(n);
+    lengths[0] = bytes / 4 * 3 >> (needs.share_class - 1);
+    for (rank_type r = 1; r < n; ++r) {
+      lengths[r] = block_size(bytes - lengths[0], n - 1, r - 1);
+    }
+    return partition(lengths);
+  }
+
   static constexpr std::size_t classes = 64;
+  /// Share classes of partitions; the last one has all smaller shares, too.
+  static constexpr std::uint32_t share_classes = 5;
   [[nodiscard]] static constexpr std::size_t class_of(std::size_t bytes) noexcept {
     return bytes <= 1 ? 0 : std::min<std::size_t>(integer_cast<std::size_t>(std::bit_width(bytes - 1)), 50);
   }
@@ -204,7 +231,7 @@ class tuner {
     return s.serves<Op>() && (!needs.in_rank_order || s.combines_in_rank_order<Op>(profile_.ranks));
   }
   [[nodiscard]] static constexpr std::size_t place_of(schedule_requirements needs) noexcept {
-    return (needs.in_rank_order ? 2U : 0U) + (needs.may_aggregate ? 1U : 0U);
+    return needs.share_class * 4 + (needs.in_rank_order ? 2U : 0U) + (needs.may_aggregate ? 1U : 0U);
   }
 
   template <class Op>
@@ -220,7 +247,7 @@ class tuner {
   host_map const* hosts_;
   memory_kind memory_;
   std::vector<preference> preferences_{};
-  std::array<std::array<std::array<saved_choice, classes>, 4>, 12> cache_{};
+  std::array<std::array<std::array<saved_choice, classes>, 4 * share_classes>, 12> cache_{};
 };
 
 }  // namespace tutti::detail::tuning
