@@ -48,6 +48,12 @@ template <class T, class World, class Topology>
   if (!equal_bits(whole_output, whole)) {
     return wrong<Topology>("allgather in place", "", n, count, segment);
   }
+  if constexpr (sizeof...(last) != 0) {  // lengths that each rank tells the others
+    auto const result = op.gather_uneven(local_block);
+    if (!equal_bits(result.elements, whole) || !(result.blocks == blocks)) {
+      return wrong<Topology>("gather_uneven", "", n, count, segment);
+    }
+  }
   return {};
 }
 

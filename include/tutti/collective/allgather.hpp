@@ -11,7 +11,17 @@
 #include <tutti/extend/device_span.hpp>
 #include <tutti/extend/partition.hpp>
 
+#include <concepts>
+#include <vector>
+
 namespace tutti::inline v0_1_0 {
+
+/// The blocks of all ranks, one behind the other, and their lengths.
+template <element T>
+struct gathered_blocks {
+  std::vector<T> elements;  ///< the elements of all ranks
+  partition blocks;         ///< the blocks: rank r's begins at element blocks.begin(r)
+};
 
 /// Every rank ends with the blocks of all ranks, in rank order. If the count is no multiple of n, block lengths differ
 /// by at most one element: see block_begin and block_size. A partition gives them any lengths.
@@ -98,6 +108,25 @@ class allgather : public operator_base<op::allgather, Communicator, Topology>,
     return this->launch({}, {sizeof(v[0])}, call_record<buffer_value_t<Output>>,
                         apart<buffer_value_t<Output>>(detail::elements_of<buffer_value_t<Output>>(input), v, blocks),
                         v.size(), &blocks);
+  }
+
+  /// Gathers blocks of any lengths. Each rank need know the length of its own block only. All ranks call this form.
+  ///
+  ///     auto const all = collect.gather_uneven(my_rows);
+  ///     all.elements[all.blocks.begin(2)];  // the first element of rank 2, if it has given one
+  ///
+  /// Cost: two operations: an allgather of one std::size_t of each rank, then that of the elements, in new memory.
+  template <buffer Input>
+    requires std::default_initializable<buffer_value_t<Input>> && mutable_buffer<std::vector<buffer_value_t<Input>>>
+  [[nodiscard]] gathered_blocks<buffer_value_t<Input>> gather_uneven(Input const& input) {
+    auto const source = elements(input);
+    std::vector<std::size_t> lengths(this->world().size());
+    lengths[this->world().rank()] = source.size();
+    (*this)(lengths);
+    gathered_blocks<buffer_value_t<Input>> result{.elements = {}, .blocks = partition(lengths)};
+    result.elements.resize(result.blocks.count());
+    (*this)(source, result.elements, result.blocks);
+    return result;
   }
 
   /// Enqueues the operation in a stream of a device, after all earlier work there. Blocks are equal. The device owns

@@ -114,6 +114,7 @@ void use(tutti::communicator<tutti::loopback>& world, int* pointer, plane gaps, 
   tell.start(v);                       // error: broadcast takes \(data, root\)
   join(list);                          // error: not one after the other in memory
   join(doubles, v);                    // error: input and output must have elements of one type
+  join(v, v, 4);                       // error: the last argument is a tutti::partition
   collect(v, v);                       // error: gather takes \(input, output, root\)
   collect(v, read_only, 0);            // error: this buffer is written
   collect(bits, v, 0);                 // error: elements of std::vector<bool> are bits
