@@ -8,6 +8,7 @@
 #include <tutti/collective/reduce.hpp>
 #include <tutti/collective/reduce_scatter.hpp>
 #include <tutti/collective/scan.hpp>
+#include <tutti/detail/verify/contents.hpp>
 
 namespace laws {
 
@@ -101,21 +102,29 @@ template <class World, class Topology, class R>
   return {};
 }
 
+/// Makes the operator of an operation.
+template <class World, class Topology, class R>
+[[nodiscard]] auto make_operator(tutti::op::allreduce, World& world, Topology topology, R reduction) {
+  return tutti::allreduce{world, topology, reduction};
+}
+template <class World, class Topology, class R>
+[[nodiscard]] auto make_operator(tutti::op::scan, World& world, Topology topology, R reduction) {
+  return tutti::scan{world, topology, reduction};
+}
+template <class World, class Topology, class R>
+[[nodiscard]] auto make_operator(tutti::op::exscan, World& world, Topology topology, R reduction) {
+  return tutti::exscan{world, topology, reduction};
+}
+
 /// Runs a scan or exscan in place, out of place, and two at a time. The memory of a rank without a result, which is
 /// rank 0 of an exscan, does not change.
 template <class Op, class World, class Topology, class R>
 [[nodiscard]] std::string scan(World& world, Topology topology, R reduction, std::size_t count, std::size_t segment) {
   using T = typename R::value_type;
-  std::string const name = std::same_as<Op, tutti::op::scan> ? "scan" : "exscan";
+  std::string const name(tutti::name(tutti::detail::verify::kind_of<Op>));
   rank_type const n = world.size();
   rank_type const prefix_ranks = tutti::contributions<Op>(n, world.rank());
-  auto op = [&] {
-    if constexpr (std::same_as<Op, tutti::op::scan>) {
-      return tutti::scan{world, run_as(topology), reduction};
-    } else {
-      return tutti::exscan{world, run_as(topology), reduction};
-    }
-  }();
+  auto op = make_operator(Op{}, world, run_as(topology), reduction);
   op.segment(segment);
   auto const is_right = [&](std::vector<T> const& result, std::size_t k, std::vector<T> const& old_result) {
     return equal_bits(result, prefix_ranks == 0 ? old_result : sequential(reduction, prefix_ranks, count, k));

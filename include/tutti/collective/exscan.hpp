@@ -12,8 +12,8 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// Rank r ends with the element-wise combination of the vectors of ranks 0 to r - 1, in rank order. Rank 0 ends with
-/// nothing: its memory does not change.
+/// Rank r ends with the element-wise combination of the vectors of ranks 0 to r - 1. Rank 0 has no result: its memory
+/// does not change.
 ///
 ///     tutti::exscan offset{world, tutti::doubling{}, tutti::sum<std::uint64_t>{}};
 ///     offset(lengths);                       // in place; rank 0 keeps its own elements

@@ -12,7 +12,7 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// Rank r ends with the element-wise combination of the vectors of ranks 0 to r, in rank order.
+/// Rank r ends with the element-wise combination of the vectors of ranks 0 to r.
 ///
 ///     tutti::scan running{world, tutti::doubling{}, tutti::sum<float>{}};
 ///     running(values);                       // in place

@@ -40,10 +40,11 @@ struct doubling_prefixes {
   }
 
  private:
-  /// The number of rounds in which a rank sends, and in which it receives; it begins with both in round 0.
+  /// The number of rounds in which a rank sends: the first rounds.
   [[nodiscard]] static constexpr std::uint32_t sends(rank_type n, rank_type me) {
     return integer_cast<std::uint32_t>(std::bit_width(n - 1 - me));
   }
+  /// The number of rounds in which a rank receives: the first rounds.
   [[nodiscard]] static constexpr std::uint32_t receives(rank_type me) {
     return integer_cast<std::uint32_t>(std::bit_width(me));
   }

@@ -67,21 +67,22 @@ struct combining {
     }
   }
 
-  /// Combines `n` arriving elements or accumulators with the local ones.
+  /// Combines `n` arriving elements or accumulators with the local ones; `contributions` are in this rank's result.
   void fold(step const& st, std::byte const* local, std::byte const* arriving, std::byte* result, std::size_t n,
-            rank_type ranks) const {
+            rank_type contributions) const {
     tutti::detail::fold(reduction,
                         fold_kind{.local_is_element = st.local_memory == memory::input,
                                   .arriving_is_element = st.sender_memory == memory::input,
                                   .arriving_on_left = st.action == action::fold_left,
                                   .finishes = st.receive.memory == memory::output},
-                        local, arriving, result, n, ranks);
+                        local, arriving, result, n, contributions);
   }
 
   /// Moves elements in a local step: lifts contributions, and finishes elements that reach the output.
-  void convert(step const& st, std::byte const* source, std::byte* destination, std::size_t n, rank_type ranks) const {
+  void convert(step const& st, std::byte const* source, std::byte* destination, std::size_t n,
+               rank_type contributions) const {
     if (st.receive.memory == memory::output && st.send.memory != memory::output) {
-      tutti::detail::finish(reduction, st.send.memory == memory::input, source, destination, n, ranks);
+      tutti::detail::finish(reduction, st.send.memory == memory::input, source, destination, n, contributions);
       return;
     }
     if constexpr (lifts<R>) {

@@ -17,7 +17,7 @@ concept prefix_pattern = requires(rank_type n, rank_type me, std::uint32_t i, me
 
 /// A base class for topologies: scan and exscan by a pattern.
 ///
-/// Exscan: each rank hands its contribution, lifted, to the next one, and ranks 1 to n - 1 combine what they got.
+/// Exscan: each rank hands its contribution, lifted, to the next one, and ranks 1 to n - 1 combine what they received.
 template <prefix_pattern Pattern>
 struct on_prefixes {
   [[nodiscard]] constexpr std::uint32_t blocks(op::scan, rank_type) const { return 1; }
@@ -37,8 +37,8 @@ struct on_prefixes {
     const std::uint32_t handing = handing_steps(n, me);
     if (i >= handing) {
       step s = Pattern::at(n - 1, me - 1, i - handing, memory::work);
-      s.send.peer += s.sends() ? 1 : 0;
-      s.receive.peer += s.receives() ? 1 : 0;
+      s.send.peer += s.sends() ? 1U : 0U;
+      s.receive.peer += s.receives() ? 1U : 0U;
       return s;
     }
     if (i + 1 < handing) {
