@@ -80,6 +80,7 @@ inline std::vector<compile_case> compile_cases(std::string const& readme) {
           plans + "}\n}();\nallreduce x{world, steps.view(), sum<float>{}}; x(a);");
   add_use("broadcast, binary_tree", "loopback", "broadcast x{world, binary_tree{}}; x(a, 0);");
   add_use("reduce, binary_tree", "loopback", "reduce x{world, binary_tree{}, sum<float>{}}; x(a, 0);");
+  add_use("scan, doubling", "loopback", "scan x{world, doubling{}, sum<float>{}}; x(a, b);");
   add_use("reduce_scatter, ring", "loopback", "reduce_scatter x{world, ring{}, sum<float>{}}; x(a, b);");
   add_use("allgather, ring", "loopback", "allgather x{world, ring{}}; x(a);");
   add_use("gather, star", "loopback", "gather x{world, star{}}; x(a, b, 0);");

@@ -14,9 +14,11 @@
 #include <tutti/collective/broadcast.hpp>       // IWYU pragma: export
 #include <tutti/collective/communicator.hpp>    // IWYU pragma: export
 #include <tutti/collective/dup.hpp>             // IWYU pragma: export
+#include <tutti/collective/exscan.hpp>          // IWYU pragma: export
 #include <tutti/collective/gather.hpp>          // IWYU pragma: export
 #include <tutti/collective/reduce.hpp>          // IWYU pragma: export
 #include <tutti/collective/reduce_scatter.hpp>  // IWYU pragma: export
+#include <tutti/collective/scan.hpp>            // IWYU pragma: export
 #include <tutti/collective/scatter.hpp>         // IWYU pragma: export
 #include <tutti/collective/send_recv.hpp>       // IWYU pragma: export
 #include <tutti/collective/split.hpp>           // IWYU pragma: export

@@ -121,6 +121,16 @@ BOOST_AUTO_TEST_CASE(one_number_is_a_vector_of_one) {
       total.start(input, output, 1).wait();
       total.start(input, 1).wait();
     });
+    tutti::scan running{world, tutti::chain{}, tutti::sum<int>{}};
+    tutti::exscan offset{world, tutti::chain{}, tutti::sum<int>{}};
+    add_complaint(complaints, "scan and exscan", me + 1, [&](auto& input, auto& output) {
+      running(input, output);
+      running(input);
+      running.start(input).wait();
+      offset(input, output);
+      offset(input);
+      offset.start(input, output).wait();
+    });
     tutti::broadcast tell{world, tutti::star{}};
     add_complaint(complaints, "broadcast", me + 1, [&](auto& input, auto& output) {
       tell(input, 2);

@@ -71,8 +71,8 @@ struct drawn_operation {
  private:
   static constexpr std::array kinds{operation_kind::allreduce, operation_kind::reduce,   operation_kind::reduce_scatter,
                                     operation_kind::broadcast, operation_kind::gather,   operation_kind::scatter,
-                                    operation_kind::allgather, operation_kind::alltoall, operation_kind::barrier,
-                                    operation_kind::transfer};
+                                    operation_kind::allgather, operation_kind::alltoall, operation_kind::scan,
+                                    operation_kind::exscan,    operation_kind::barrier,  operation_kind::transfer};
   static constexpr std::array<std::size_t, 4> segments{0, 96, 1000, 8192};
 
   /// Draws zero, fewer than ranks, as many as an array has, many, or, rarely, more than transports have chunks for.
@@ -146,7 +146,7 @@ template <class T>
   return v;
 }
 
-/// The sequential answer, in rank order.
+/// The sequential answer for the first n ranks, in rank order.
 template <class R>
 [[nodiscard]] std::vector<typename R::value_type> drawn_answer(R const& reduction, rank_type n, std::size_t count,
                                                                std::size_t k) {

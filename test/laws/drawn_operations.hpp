@@ -7,9 +7,11 @@
 #include <tutti/collective/alltoall.hpp>
 #include <tutti/collective/barrier.hpp>
 #include <tutti/collective/broadcast.hpp>
+#include <tutti/collective/exscan.hpp>
 #include <tutti/collective/gather.hpp>
 #include <tutti/collective/reduce.hpp>
 #include <tutti/collective/reduce_scatter.hpp>
+#include <tutti/collective/scan.hpp>
 #include <tutti/collective/scatter.hpp>
 #include <tutti/collective/send_recv.hpp>
 #include <tutti/detail/reduction/traits.hpp>
@@ -89,6 +91,10 @@ class drawn_operations {
         return Reductions::draw(d.type, [&](auto reduction) { reduce(d, reduction); });
       case operation_kind::reduce_scatter:
         return Reductions::draw(d.type, [&](auto reduction) { reduce_scatter(d, reduction); });
+      case operation_kind::scan:
+        return Reductions::draw(d.type, [&](auto reduction) { scan(d, reduction); });
+      case operation_kind::exscan:
+        return Reductions::draw(d.type, [&](auto reduction) { exscan(d, reduction); });
       case operation_kind::barrier:
         return barrier(d);
       default:
@@ -145,6 +151,27 @@ class drawn_operations {
       tutti::reduce_scatter op{world_, topology, reduction};
       auto const answer = [&] { return block_of(drawn_answer(reduction, n_, d.count, d.number), d.blocks, me_); };
       in_place_or_apart<T>(d, op, is_refused, answer, d.blocks.length(me_), d.blocks.begin(me_), d.blocks);
+    });
+  }
+
+  template <class R>
+  void scan(drawn_operation const& d, R reduction) {
+    using T = typename R::value_type;
+    with_schedule<R>(d, tutti::op::scan{}, [&](auto topology, bool is_refused) {
+      tutti::scan op{world_, topology, reduction};
+      auto const answer = [&] { return drawn_answer(reduction, me_ + 1, d.count, d.number); };
+      in_place_or_apart<T>(d, op, is_refused, answer, d.count, 0);
+    });
+  }
+
+  template <class R>
+  void exscan(drawn_operation const& d, R reduction) {
+    using T = typename R::value_type;
+    with_schedule<R>(d, tutti::op::exscan{}, [&](auto topology, bool is_refused) {
+      tutti::exscan op{world_, topology, reduction};
+      auto const answer = [&] { return me_ == 0 ? std::vector<T>() : drawn_answer(reduction, me_, d.count, d.number); };
+      std::size_t const room_for = me_ != 0 || local_dice_.one_in(2) ? d.count : 0;
+      in_place_or_apart<T>(d, op, is_refused, answer, room_for, 0);
     });
   }
 

@@ -7,6 +7,7 @@
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/barrier.hpp>
 #include <tutti/collective/broadcast.hpp>
+#include <tutti/collective/exscan.hpp>
 #include <tutti/collective/send_recv.hpp>
 #include <tutti/dup.hpp>
 #include <tutti/reduction/arithmetic.hpp>
@@ -167,6 +168,11 @@ void every_difference_is_found() {
                                          tutti::broadcast share{world, tutti::ring{}};
                                          std::vector<float> v(100);
                                          share(v, 0);
+                                       }));
+  a_different_call_is_named<Transport>(3, 1, "exscan", other([](auto& world) {
+                                         tutti::exscan offset{world, tutti::doubling{}, tutti::sum<float>{}};
+                                         std::vector<float> v(100);
+                                         offset(v);
                                        }));
 }
 

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <laws/operators.hpp>
+#include <laws/reducing_operators.hpp>
 #include <models/puppet_transport.hpp>
-#include <tutti/collective/allreduce.hpp>
 #include <tutti/communicator.hpp>
 #include <tutti/detail/engine/readers.hpp>
+#include <tutti/detail/verify/contents.hpp>
 
 #include <memory>
+#include <string>
+#include <utility>
 
 namespace laws {
 
@@ -18,9 +20,9 @@ struct puppet_ways {
 };
 inline constexpr puppet_ways all_puppet_ways[] = {{true, false}, {false, false}, {true, true}};
 
-/// An in-place allreduce is right whatever is delayed, and no rank reads memory after it is given back. One thread
-/// runs all ranks; `seed` decides which rank advances when.
-template <class Topology, class R>
+/// An operation in place is right whatever is delayed, and no rank reads memory after it is given back. One thread runs
+/// all ranks; `seed` decides which rank advances when.
+template <class Op, class Topology, class R>
 [[nodiscard]] std::string in_place_safety(Topology topology, R reduction, rank_type n, std::size_t count,
                                           std::size_t segment, puppet_ways ways, std::uint64_t seed) {
   using T = typename R::value_type;
@@ -31,9 +33,9 @@ template <class Topology, class R>
 
   struct rank {
     rank(models::echo_rendezvous meet, Topology t, R r, models::puppet_stage& s)
-        : world(meet, {.role = {}, .transport = {&s}}), op(world, t, r) {}
+        : world(meet, {.role = {}, .transport = {&s}}), op(make_operator(Op{}, world, t, r)) {}
     world_type world;
-    tutti::allreduce<world_type, Topology, R> op;
+    decltype(make_operator(Op{}, std::declval<world_type&>(), std::declval<Topology>(), std::declval<R>())) op;
     std::vector<T> data[2];
     tutti::request pending[2];
     bool is_done[2] = {};
@@ -47,11 +49,12 @@ template <class Topology, class R>
     }
   }
 
+  std::string const name(tutti::name(tutti::detail::verify::kind_of<Op>));
   std::string complaint;
   std::size_t left = 2 * n;
   for (std::size_t moves = 0; left != 0; ++moves) {
     if (moves == 200000) {
-      return wrong<Topology>("it never ends: allreduce", R::name, n, count, segment);
+      return wrong<Topology>("it never ends: " + name, R::name, n, count, segment);
     }
     for (rank_type r = 0; r < n; ++r) {
       if (stage.chance(3)) {
@@ -68,8 +71,10 @@ template <class Topology, class R>
         if (me.pending[k].test()) {
           me.is_done[k] = true;
           --left;
-          if (!equal_bits(me.data[k], sequential(reduction, n, count, k))) {
-            complaint = wrong<Topology>("rank " + std::to_string(r) + " of allreduce", R::name, n, count, segment);
+          rank_type const prefix_ranks = tutti::contributions<Op>(n, r);
+          if (!equal_bits(me.data[k], prefix_ranks == 0 ? contributions<T>(r, count, k)
+                                                        : sequential(reduction, prefix_ranks, count, k))) {
+            complaint = wrong<Topology>("rank " + std::to_string(r) + " of " + name, R::name, n, count, segment);
           }
           spoil(me.data[k]);
         }
@@ -80,14 +85,14 @@ template <class Topology, class R>
 }
 
 /// Checks in_place_safety in many worlds, lengths and interleavings.
-template <class Topology, class R>
+template <class Op = tutti::op::allreduce, class Topology, class R>
 [[nodiscard]] std::string in_place_safety_everywhere(Topology topology, R reduction, std::uint64_t seeds) {
   for (rank_type const n : {1U, 2U, 3U, 4U, 5U, 7U, 8U}) {
     for (std::size_t const count : {std::size_t{1}, std::size_t{24}, std::size_t{97}}) {
       for (std::size_t const segment : {std::size_t{0}, std::size_t{64}}) {
         for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
           for (puppet_ways const ways : all_puppet_ways) {
-            auto const complaint = in_place_safety(topology, reduction, n, count, segment, ways, seed);
+            auto const complaint = in_place_safety<Op>(topology, reduction, n, count, segment, ways, seed);
             if (!complaint.empty()) {
               return complaint + ", seed " + std::to_string(seed) + (ways.shares_long ? ", shared" : ", copied") +
                      (ways.writes_places ? ", written by the transport" : "");

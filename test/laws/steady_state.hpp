@@ -8,9 +8,11 @@
 #include <tutti/collective/alltoall.hpp>
 #include <tutti/collective/barrier.hpp>
 #include <tutti/collective/broadcast.hpp>
+#include <tutti/collective/exscan.hpp>
 #include <tutti/collective/gather.hpp>
 #include <tutti/collective/reduce.hpp>
 #include <tutti/collective/reduce_scatter.hpp>
+#include <tutti/collective/scan.hpp>
 #include <tutti/collective/scatter.hpp>
 #include <tutti/collective/send_recv.hpp>
 #include <tutti/reduction/reduce_with.hpp>
@@ -114,6 +116,10 @@ template <class World>
   law("broadcast", [&] { share(output, 0); });
   tutti::reduce_scatter scatter_sums{world, tutti::ring{}, add};
   law("reduce_scatter", [&] { scatter_sums(input, part); });
+  tutti::scan running{world, tutti::doubling{}, add};
+  law("scan", [&] { running(input, output); });
+  tutti::exscan offset{world, tutti::doubling{}, add};
+  law("exscan", [&] { offset(output); });
   tutti::allgather collect{world, tutti::ring{}};
   law("allgather", [&] { collect(local_block, output); });
   tutti::gather gather{world, tutti::star{}};

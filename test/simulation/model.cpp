@@ -36,13 +36,18 @@ std::pair<std::int64_t, std::int64_t> simulated_and_modelled(Topology topology, 
 /// True for schedules in which messages of different steps meet at one interface: there, the simulated interface
 /// serves the first arrival, and the cost model, which has no common clock, serves the message that its rank wants
 /// first. Examples are the roots of binomial trees, `double_tree` where its trees meet, a butterfly that folds the
-/// ranks above a power of two, and `direct` with ranks that have no partner in a step and run ahead.
+/// ranks above a power of two, and scans by `doubling` and `direct` with ranks that have no partner in a step and run
+/// ahead.
 template <class Topology, class Op>
 constexpr bool steps_meet = false;
 template <>
 constexpr bool steps_meet<tutti::doubling, tutti::op::reduce> = true;
 template <>
 constexpr bool steps_meet<tutti::doubling, tutti::op::gather> = true;
+template <>
+constexpr bool steps_meet<tutti::doubling, tutti::op::scan> = true;
+template <>
+constexpr bool steps_meet<tutti::doubling, tutti::op::exscan> = true;
 template <class Op>
 constexpr bool steps_meet<tutti::double_tree, Op> = true;
 template <>
@@ -172,6 +177,8 @@ BOOST_AUTO_TEST_CASE(simulator_and_cost_model_agree) {
     check(tutti::op::gather{0}, "gather");
     check(tutti::op::scatter{0}, "scatter");
     check(tutti::op::alltoall{}, "alltoall");
+    check(tutti::op::scan{}, "scan");
+    check(tutti::op::exscan{}, "exscan");
     return bad;
   });
   BOOST_TEST(complaint == "");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain
 #include <laws/topology.hpp>
+#include <tutti/detail/topology/prefix.hpp>
 #include <tutti/topology/chain.hpp>
 
 #include <algorithm>
@@ -21,6 +22,8 @@ static_assert(laws::hold<op::reduce>(chain{}, 1, 9));
 static_assert(laws::hold<op::broadcast>(chain{}, 1, 9));
 static_assert(laws::hold<op::gather>(chain{}, 1, 9));
 static_assert(laws::hold<op::scatter>(chain{}, 1, 9));
+static_assert(laws::hold<op::scan>(chain{}, 1, 17));
+static_assert(laws::hold<op::exscan>(chain{}, 1, 17));
 
 BOOST_AUTO_TEST_CASE(is_right_for_more_ranks) {
   laws::check(chain{}, {10, 11, 12, 13, 14, 15, 16, 17, 31, 32, 33, 64});
@@ -31,6 +34,16 @@ BOOST_AUTO_TEST_CASE(needs_no_waiting) {
   for (rank_type n = 2; n <= 17; ++n) {
     auto const v = combine(verify(chain{}, op::allreduce{}, n), verify(chain{}, op::scatter{n / 2}, n));
     BOOST_TEST((v.keeps_rank_order && v.has_no_write_after_read && !v.self_overlap));
+  }
+}
+
+// A rank finishes its prefix after it has sent it, so in place it waits for the reader. Exscan exchanges contributions.
+BOOST_AUTO_TEST_CASE(scans_in_place) {
+  for (rank_type n = 3; n <= 17; ++n) {
+    auto const v = verify(chain{}, op::scan{}, n);
+    BOOST_TEST((v.keeps_rank_order && !v.has_no_write_after_read && !v.self_overlap));
+    auto const w = verify(chain{}, op::exscan{}, n);
+    BOOST_TEST((w.keeps_rank_order && !w.has_no_write_after_read && w.self_overlap));
   }
 }
 
@@ -60,6 +73,11 @@ BOOST_AUTO_TEST_CASE(costs_its_closed_form) {
     BOOST_TEST(c.messages == 2 * (n - 1));
     BOOST_TEST(c.elements_sent == (n == 2 ? 1 : 2) * S);
     BOOST_TEST(c.elements_combined == (n == 2 ? 1 : 2) * S);
+
+    BOOST_TEST(price(chain{}, op::scan{}, n, S, L, G) == (n - 1) * hop);
+    BOOST_TEST(price(chain{}, op::exscan{}, n, S, L, G) == (n - 1) * hop);
+    BOOST_TEST(cost_of(chain{}, op::scan{}, n, S).messages == n - 1);
+    BOOST_TEST(cost_of(chain{}, op::exscan{}, n, S).messages == 2 * n - 3);
   }
 }
 

@@ -24,6 +24,8 @@ static_assert(laws::hold<op::reduce>(doubling{}, 1, 9));
 static_assert(laws::hold<op::broadcast>(doubling{}, 1, 9));
 static_assert(laws::hold<op::gather>(doubling{}, 1, 9));
 static_assert(laws::hold<op::scatter>(doubling{}, 1, 9));
+static_assert(laws::hold<op::scan>(doubling{}, 1, 17));
+static_assert(laws::hold<op::exscan>(doubling{}, 1, 17));
 
 // Groups are the largest power of two, each has its leader and at most one follower, which is the leader's neighbour,
 // and groups are in rank order.
@@ -107,6 +109,24 @@ BOOST_AUTO_TEST_CASE(costs_its_closed_form) {
 
     // Allgather sends 1, 2, 4, ... blocks and finally the rest, n - 1 in total.
     BOOST_TEST(price(doubling{}, op::allgather{}, n, S, L, G) == ceil * L + (n - 1) * block * G);
+
+    // Scan is a round for each distance 1, 2, 4, ... below n; rank r sends if there is a rank so far above it. Exscan
+    // is one round more, among one rank less. Rank 0 sends without waiting, so a last round that only needs it begins
+    // early.
+    auto const scan_messages = [](rank_type ranks) {
+      std::uint64_t sum = 0;
+      for (rank_type distance = 1; distance < ranks; distance *= 2) {
+        sum += ranks - distance;
+      }
+      return sum;
+    };
+    auto const scan = cost_of(doubling{}, op::scan{}, n, S);
+    auto const exscan = cost_of(doubling{}, op::exscan{}, n, S);
+    std::uint64_t const scan_time = price(doubling{}, op::scan{}, n, S, L, G);
+    BOOST_TEST((scan.rounds == ceil && scan.messages == scan_messages(n)));
+    BOOST_TEST((exscan.rounds == 1U + std::bit_width(n - 2) && exscan.messages == n - 1 + scan_messages(n - 1)));
+    BOOST_TEST((n == q ? scan_time == k * round : scan_time <= ceil * round));
+    BOOST_TEST(price(doubling{}, op::exscan{}, n, S, L, G) <= exscan.rounds * round);
   }
 }
 

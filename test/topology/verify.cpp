@@ -169,6 +169,39 @@ BOOST_AUTO_TEST_CASE(a_result_before_its_time) {
   BOOST_TEST(tutti::verify(early, op::reduce{0}, 3).reason == "finishes before all contributions are in");
 }
 
+// The result of each rank has its own number of contributions, and exscan leaves rank 0 alone.
+BOOST_AUTO_TEST_CASE(scans_that_are_wrong) {
+  constexpr auto fold = [](rank_type source, action side, memory target, memory arrives) -> step {
+    return {
+        .receive = {source, target, whole}, .action = side, .local_memory = memory::input, .sender_memory = arrives};
+  };
+  constexpr step finish_own = tutti::detail::copy_own_block(0);
+  constexpr auto reason_of = [](auto op, auto const& schedule) { return tutti::verify(schedule, op, 3).reason; };
+  using scan = table<op::scan, 3, 1, true>;
+  scan const right{{{give(1, memory::input), finish_own},
+                    {fold(0, action::fold_left, memory::work, memory::input), give(2, memory::work),
+                     tutti::detail::copy_own_block(0, memory::work)},
+                    {fold(1, action::fold_left, memory::output, memory::work)}}};
+  BOOST_TEST(reason_of(op::scan{}, right) == "");
+  scan swapped_fold = right;
+  swapped_fold.ranks[2][0].action = action::fold_right;
+  BOOST_TEST(reason_of(op::scan{}, swapped_fold) == "combines out of rank order");
+  scan const neighbours_only{{{give(1, memory::input), finish_own},
+                              {give(2, memory::input), fold(0, action::fold_left, memory::output, memory::input)},
+                              {fold(1, action::fold_left, memory::output, memory::input)}}};
+  BOOST_TEST(reason_of(op::scan{}, neighbours_only) == "finishes before all contributions are in");
+  scan const total{{{fold(1, action::fold_right, memory::output, memory::work)},
+                    {fold(2, action::fold_right, memory::work, memory::input), give(0, memory::work)},
+                    {give(1, memory::input)}}};
+  BOOST_TEST(reason_of(op::scan{}, total) == "finishes with too many contributions");
+
+  using exscan = table<op::exscan, 3, 1, true>;
+  exscan const own_result{{{}, {finish_own}, {}}};
+  BOOST_TEST(reason_of(op::exscan{}, own_result) == "ends without its result");
+  exscan const first_result{{{finish_own}, {}, {}}};
+  BOOST_TEST(reason_of(op::exscan{}, first_result) == "writes a block of output that it has no room for");
+}
+
 BOOST_AUTO_TEST_CASE(a_contribution_where_an_accumulator_belongs) {
   table<op::reduce, 2, 1> const plain_copy{
       {{{.receive = {1, memory::work, whole}, .sender_memory = memory::input}}, {give(0, memory::input)}}};

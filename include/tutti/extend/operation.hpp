@@ -23,6 +23,8 @@ enum class operation_kind : std::uint8_t {
   gather,
   scatter,
   alltoall,
+  scan,
+  exscan,
   barrier,
   transfer,
   split
@@ -30,22 +32,24 @@ enum class operation_kind : std::uint8_t {
 
 /// The word for an operation in messages.
 [[nodiscard]] constexpr std::string_view name(operation_kind kind) noexcept {
-  constexpr std::string_view names[] = {"nothing", "allreduce", "reduce",   "broadcast", "reduce_scatter", "allgather",
-                                        "gather",  "scatter",   "alltoall", "barrier",   "send/recv",      "split"};
+  constexpr std::string_view names[] = {"nothing",   "allreduce", "reduce",    "broadcast", "reduce_scatter",
+                                        "allgather", "gather",    "scatter",   "alltoall",  "scan",
+                                        "exscan",    "barrier",   "send/recv", "split"};
   return names[static_cast<std::size_t>(kind)];
 }
 
 /// True if the operation is a reduction: arriving elements are combined, not only moved.
 [[nodiscard]] constexpr bool combines(operation_kind kind) noexcept {
-  return kind == operation_kind::allreduce || kind == operation_kind::reduce || kind == operation_kind::reduce_scatter;
+  return kind == operation_kind::allreduce || kind == operation_kind::reduce ||
+         kind == operation_kind::reduce_scatter || kind == operation_kind::scan || kind == operation_kind::exscan;
 }
 
 /// The tags of operations. A topology offers an operation by overloading on its tag; the operator templates of these
 /// names are one namespace up.
 ///
-/// Blocks. `allreduce`, `reduce` and `broadcast` work on one vector, which the topology cuts into any number of
-/// blocks. In the others block `r` belongs to rank `r`, so there are n of them: the vector of reduce_scatter, the
-/// result of allgather and gather, the source of scatter; in alltoall, input block `j` goes to rank `j`, and output
+/// Blocks. `allreduce`, `reduce`, `broadcast`, `scan` and `exscan` work on one vector, which the topology cuts into any
+/// number of blocks. In the others block `r` belongs to rank `r`, so there are n of them: the vector of reduce_scatter,
+/// the result of allgather and gather, the source of scatter; in alltoall, input block `j` goes to rank `j`, and output
 /// block `i` comes from rank `i`.
 namespace op {
 
@@ -85,6 +89,14 @@ struct scatter {
 struct alltoall {
   friend constexpr bool operator==(alltoall, alltoall) noexcept = default;
 };
+/// Rank r gets the combination of the vectors of ranks 0 to r.
+struct scan {
+  friend constexpr bool operator==(scan, scan) noexcept = default;
+};
+/// Rank r gets the combination of the vectors of ranks 0 to r - 1; rank 0 gets nothing.
+struct exscan {
+  friend constexpr bool operator==(exscan, exscan) noexcept = default;
+};
 
 /// One message from one rank to another, by `send` and `recv`.
 struct transfer {
@@ -114,6 +126,20 @@ template <class Op>
 inline constexpr bool takes_partition = blocks_have_owners<Op>;
 template <>
 inline constexpr bool takes_partition<op::alltoall> = false;
+
+/// The number of contributions in the result of rank `me` of n, in an operation that reduces: those of the first ranks.
+template <class Op>
+[[nodiscard]] constexpr rank_type contributions(rank_type n, [[maybe_unused]] rank_type me) noexcept {
+  return n;
+}
+template <>
+[[nodiscard]] constexpr rank_type contributions<op::scan>(rank_type, rank_type me) noexcept {
+  return me + 1;
+}
+template <>
+[[nodiscard]] constexpr rank_type contributions<op::exscan>(rank_type, rank_type me) noexcept {
+  return me;
+}
 
 /// The identity of an operation, as a rank calls it. All ranks must make the same call: transports compare
 /// fingerprints on the first message of every edge, and report both calls if they differ.

@@ -35,8 +35,9 @@ template <class R>
 using contribution_t = typename detail::contribution_of<R>::type;
 
 /// A function that combines contributions to a result: `lower(lift(x0) * lift(x1) * ... , n)`, where `*` is combine
-/// and n the number of ranks. `lift` makes an accumulator of a contribution, `lower` makes the result of the last
-/// accumulator. `identity()` is an accumulator, and never lifted: in-network aggregators begin with it as it is.
+/// and n the number of contributions: the number of ranks, but r + 1 for rank r of a scan, and r of an exscan. `lift`
+/// makes an accumulator of a contribution, `lower` makes the result of the last accumulator. `identity()` is an
+/// accumulator, and never lifted: in-network aggregators begin with it as it is.
 ///
 /// Laws (test/laws/reduction.hpp), where == is an equality that the test is given:
 ///   - combine(identity(), a) == a == combine(a, identity());

@@ -179,7 +179,7 @@ struct max : detail::of_numbers<T> {
   }
 };
 
-/// The sum divided by the number of ranks.
+/// The sum divided by the number of contributions: the number of ranks, except in scan and exscan.
 ///
 /// Elements: floating-point numbers, half and bfloat16. A sum of integers may wrap, so its mean may be wrong: add
 /// integers in a type that is wide enough, and divide the sum.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/topology/prefix.hpp>
 #include <tutti/detail/topology/tree.hpp>
 
 namespace tutti::inline v0_1_0 {
@@ -36,6 +37,27 @@ class line_tree {
   rank_type root_;
 };
 
+/// Prefixes along the line: each rank adds its contribution to the prefix of the rank before it.
+struct line_prefixes {
+  [[nodiscard]] static constexpr std::uint32_t steps(rank_type n, rank_type me) {
+    return me + 1 == n ? 1 : me == 0 ? 2 : 3;
+  }
+  [[nodiscard]] static constexpr step at(rank_type n, rank_type me, std::uint32_t i, memory origin) {
+    constexpr block_range whole{0, 1};
+    const memory prefix = me == 0 ? origin : memory::work;
+    if (me != 0 && i == 0) {
+      return {.receive = {me - 1, me + 1 == n ? memory::output : memory::work, whole},
+              .action = action::fold_left,
+              .local_memory = origin,
+              .sender_memory = me == 1 ? origin : memory::work};
+    }
+    if (i + 1 < steps(n, me)) {
+      return {.send = {me + 1, prefix, whole}};
+    }
+    return copy_own_block(0, prefix);
+  }
+};
+
 }  // namespace detail
 
 /// A line: each rank talks to its two neighbours. It has the fewest links and the most hops. Long vectors, cut into
@@ -44,12 +66,12 @@ class line_tree {
 /// Allreduce has its root in the middle: the busiest rank moves as many bytes as with the root at one end, and a
 /// message takes half as many hops.
 ///
-/// Offers: allreduce, reduce, broadcast, gather, scatter.
+/// Offers: allreduce, reduce, broadcast, gather, scatter, scan, exscan.
 /// Rank order: kept.
-/// Cost: as one segment reduce and broadcast take max(root, n - 1 - root) hops of L + S G, allreduce 2 floor(n / 2);
-/// gather and scatter move one block a message, so that hops overlap.
+/// Cost: as one segment reduce and broadcast take max(root, n - 1 - root) hops of L + S G, allreduce 2 floor(n / 2),
+/// scan and exscan n - 1; gather and scatter move one block a message, so that hops overlap.
 /// Source: no paper; a pipeline along a line.
-struct chain : detail::on_tree<detail::line_tree> {
+struct chain : detail::on_tree<detail::line_tree>, detail::on_prefixes<detail::line_prefixes> {
   /// The name of the topology in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "chain";
   /// True if every operation combines in rank order, as reductions that do not commute need.
@@ -60,6 +82,9 @@ struct chain : detail::on_tree<detail::line_tree> {
   using on_tree<detail::line_tree>::blocks;
   using on_tree<detail::line_tree>::steps;
   using on_tree<detail::line_tree>::at;
+  using on_prefixes<detail::line_prefixes>::blocks;
+  using on_prefixes<detail::line_prefixes>::steps;
+  using on_prefixes<detail::line_prefixes>::at;
 
   // Gather: a rank sends its own block, then the blocks of the ranks further from the root, nearest first.
   /// The number of steps of rank me.

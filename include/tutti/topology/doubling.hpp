@@ -4,22 +4,73 @@
 #include <tutti/detail/base/integer_cast.hpp>
 #include <tutti/detail/topology/binomial_tree.hpp>
 #include <tutti/detail/topology/pairing.hpp>
+#include <tutti/detail/topology/prefix.hpp>
+
+#include <bit>
 
 namespace tutti::inline v0_1_0 {
+
+namespace detail {
+
+/// Prefixes by recursive doubling: in round i a rank sends the combination of up to 2^i contributions that it has, to
+/// the rank 2^i above it.
+struct doubling_prefixes {
+  [[nodiscard]] static constexpr std::uint32_t steps(rank_type n, rank_type me) {
+    return (sends(n, me) > receives(me) ? sends(n, me) : receives(me)) + (finishes_apart(n, me) ? 1 : 0);
+  }
+  [[nodiscard]] static constexpr step at(rank_type n, rank_type me, std::uint32_t i, memory origin) {
+    constexpr block_range whole{0, 1};
+    const memory source = me == 0 || i == 0 ? origin : memory::work;
+    if (finishes_apart(n, me) && i + 1 == steps(n, me)) {
+      return copy_own_block(0, me == 0 ? origin : memory::work);
+    }
+    const rank_type distance = rank_type{1} << i;
+    step s;
+    if (i < sends(n, me)) {
+      s.send = {me + distance, source, whole};
+    }
+    if (i < receives(me)) {
+      bool const is_last = i + 1 == receives(me) && !finishes_apart(n, me);
+      s.receive = {me - distance, is_last ? memory::output : memory::work, whole};
+      s.action = action::fold_left;
+      s.local_memory = source;
+      s.sender_memory = me == distance || i == 0 ? origin : memory::work;
+    }
+    return s;
+  }
+
+ private:
+  /// The number of rounds in which a rank sends: the first rounds.
+  [[nodiscard]] static constexpr std::uint32_t sends(rank_type n, rank_type me) {
+    return integer_cast<std::uint32_t>(std::bit_width(n - 1 - me));
+  }
+  /// The number of rounds in which a rank receives: the first rounds.
+  [[nodiscard]] static constexpr std::uint32_t receives(rank_type me) {
+    return integer_cast<std::uint32_t>(std::bit_width(me));
+  }
+  /// True if a rank sends its prefix after the last fold, so that it needs the accumulator.
+  [[nodiscard]] static constexpr bool finishes_apart(rank_type n, rank_type me) {
+    return me == 0 || sends(n, me) > receives(me);
+  }
+};
+
+}  // namespace detail
 
 /// Recursive doubling, for short vectors: the fewest rounds. With q the largest power of two that is at most n, the
 /// ranks form q groups of one or two. In round i of allreduce the leader of each group exchanges its partial result
 /// with the leader of the group whose number differs in bit i. The second rank of a group gives its contribution to the
 /// leader before, and gets the result afterwards. Rooted operations use binomial trees. Allgather is Bruck's, with no
-/// rotation at the end because ranges of blocks are cyclic.
+/// rotation at the end because ranges of blocks are cyclic. In round i of scan each rank sends what it has combined to
+/// the rank 2^i above it; exscan begins with a round in which each rank hands its contribution to the next one.
 ///
-/// Offers: allreduce, reduce, broadcast, allgather, gather, scatter.
+/// Offers: allreduce, reduce, broadcast, allgather, gather, scatter, scan, exscan.
 /// Rank order: kept, for any n and any root.
 /// Cost: allreduce log2 n (L + S G) if n = q, else (log2 q + 2) (L + S G) at most; reduce, broadcast
-/// ceil(log2 n) (L + S G) at most; allgather ceil(log2 n) L + (n - 1) / n S G, gather and scatter at most that.
+/// ceil(log2 n) (L + S G) at most; scan as much, exscan L + S G more than a scan of n - 1 ranks;
+/// allgather ceil(log2 n) L + (n - 1) / n S G, gather and scatter at most that.
 /// Source: Bruck and others, "Efficient algorithms for all-to-all communications in multiport message-passing
 /// systems", IEEE Transactions on Parallel and Distributed Systems 8 (1997), for allgather.
-struct doubling : detail::on_tree<detail::binomial_tree> {
+struct doubling : detail::on_tree<detail::binomial_tree>, detail::on_prefixes<detail::doubling_prefixes> {
   /// The name of the topology in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "doubling";
   /// True if every operation combines in rank order, as reductions that do not commute need.
@@ -30,6 +81,9 @@ struct doubling : detail::on_tree<detail::binomial_tree> {
   using on_tree<detail::binomial_tree>::blocks;
   using on_tree<detail::binomial_tree>::steps;
   using on_tree<detail::binomial_tree>::at;
+  using on_prefixes<detail::doubling_prefixes>::blocks;
+  using on_prefixes<detail::doubling_prefixes>::steps;
+  using on_prefixes<detail::doubling_prefixes>::at;
 
   /// The number of steps of rank me.
   [[nodiscard]] constexpr std::uint32_t steps(op::allreduce, rank_type n, rank_type me) const {

@@ -14,6 +14,7 @@
 #include <tutti/topology/star.hpp>
 
 #include <array>
+#include <type_traits>
 
 namespace tutti::inline v0_1_0 {
 
@@ -51,12 +52,17 @@ inline constexpr std::array all_schedule_kinds{
 /// One of tutti's topologies, picked at run time. It is one type, which stores no schedule and allocates nothing; a
 /// `plan` stores the steps of one rank. The pick is part of the call, so ranks that picked differently get an error.
 ///
-/// Offers: all operations. An operation that the picked topology does not offer runs by `direct`.
-/// Rank order: that of the picked topology, or of `direct` if that runs instead; an operator refuses a reduction that
-/// does not commute if rank order is not kept.
+/// Offers: all operations. An operation that the picked topology does not offer runs by `direct`, a scan or exscan by
+/// `doubling`.
+/// Rank order: that of the topology that runs; an operator refuses a reduction that does not commute if rank order is
+/// not kept.
 /// Cost: that of the topology that runs, and one jump for each call of `blocks`, `steps` or `at`.
 /// Source: that of the picked topology.
 class selection {
+  /// The topology that runs an operation which the picked one does not offer.
+  template <class Op>
+  using substitute = std::conditional_t<offers<direct, Op>, direct, doubling>;
+
  public:
   /// The name of the topology in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "selection";
@@ -117,7 +123,7 @@ class selection {
   }
   /// True if the schedule of this operation combines in rank order.
   template <class Op>
-    requires offers<direct, Op>
+    requires offers<substitute<Op>, Op>
   [[nodiscard]] constexpr bool combines_in_rank_order(rank_type n) const {
     return answer<Op>([n](auto const& t) { return tutti::combines_in_rank_order<Op>(t, n); });
   }
@@ -146,19 +152,19 @@ class selection {
 
   /// The number of blocks of the vector.
   template <class Op>
-    requires offers<direct, Op>
+    requires offers<substitute<Op>, Op>
   [[nodiscard]] constexpr std::uint32_t blocks(Op const& o, rank_type n) const {
     return answer<Op>([&](auto const& t) { return t.blocks(o, n); });
   }
   /// The number of steps of rank me.
   template <class Op>
-    requires offers<direct, Op>
+    requires offers<substitute<Op>, Op>
   [[nodiscard]] constexpr std::uint32_t steps(Op const& o, rank_type n, rank_type me) const {
     return answer<Op>([&](auto const& t) { return t.steps(o, n, me); });
   }
   /// Step i of rank me, of n ranks, in closed form.
   template <class Op>
-    requires offers<direct, Op>
+    requires offers<substitute<Op>, Op>
   [[nodiscard]] constexpr step at(Op const& o, rank_type n, rank_type me, std::uint32_t i) const {
     return answer<Op>([&](auto const& t) { return t.at(o, n, me, i); });
   }
@@ -170,7 +176,7 @@ class selection {
       if constexpr (offers<T, Op>) {
         return f(t);
       } else {
-        return f(direct{});
+        return f(substitute<Op>{});
       }
     });
   }

@@ -41,6 +41,8 @@ void use(tutti::communicator<tutti::loopback>& world, int* pointer, plane gaps, 
   tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
   tutti::reduce_scatter share{world, tutti::ring{}, tutti::sum<int>{}};
   tutti::reduce total{world, tutti::binary_tree{}, tutti::sum<int>{}};
+  tutti::scan running{world, tutti::chain{}, tutti::sum<int>{}};
+  tutti::exscan offset{world, tutti::chain{}, tutti::sum<int>{}};
   tutti::broadcast tell{world, tutti::binary_tree{}};
   tutti::allgather join{world, tutti::ring{}};
   tutti::gather collect{world, tutti::binary_tree{}};
@@ -122,6 +124,8 @@ void use(tutti::communicator<tutti::loopback>& world, int* pointer, plane gaps, 
   deal(v, doubles, 0);                 // error: input and output must have elements of one type
   swap(v, std::vector<int>(4));        // error: the result would be lost
   swap(v);                             // error: alltoall takes \(input, output\)
+  running(v, v, 0);                    // error: scan takes \(data\) or \(input, output\)
+  offset();                            // error: exscan takes \(data\) or \(input, output\)
   give(v);                             // error: send takes \(data, rank\)
   give(words, 1);                      // error: not trivially copyable
   give.start(std::vector<int>(1), 1);  // error: after the call, when the temporary is gone

@@ -26,6 +26,8 @@ void use(tutti::communicator<tutti::loopback>& world, tutti::communicator<tutti:
   tutti::allreduce{constant, ring, sum};           // error: a communicator, a variable that is not const
   tutti::allreduce{tutti::dup(world), ring, sum};  // error: this communicator ends with the expression
   tutti::reduce{world, ring};                      // error: the reduction is missing
+  tutti::scan{world, ring, sum};                   // error: no scan or exscan; chain and doubling have both
+  tutti::exscan{world, tutti::star{}, sum};        // error: no scan or exscan; chain and doubling have both
   tutti::reduce_scatter{world, sum};               // error: the topology is missing
   tutti::broadcast{world, ring, sum};              // error: here are more
   tutti::broadcast{world};                         // error: the topology is missing

@@ -222,6 +222,12 @@ struct refusal<Op, Reads, Time, form<Forms...>, Arguments...> {
   static_assert(fits_number<op::allreduce>,
                 "allreduce takes (data) or (input, output); where contributions and results are of two types, only the "
                 "latter");
+  static_assert(fits_number<op::scan>,
+                "scan takes (data) or (input, output); where contributions and results are of two types, only the "
+                "latter");
+  static_assert(fits_number<op::exscan>,
+                "exscan takes (data) or (input, output); where contributions and results are of two types, only the "
+                "latter");
   static_assert(fits_number<op::reduce>, "reduce takes (data, root) or (input, output, root); is the root missing?");
   static_assert(fits_number<op::broadcast>, "broadcast takes (data, root); is the root missing?");
   static_assert(fits_number<op::reduce_scatter>,
@@ -353,6 +359,10 @@ template <class Reduction>
 using allreduce_calls = combining_calls<op::allreduce, Reduction>;
 template <class Reduction>
 using reduce_calls = combining_calls<op::reduce, Reduction, rank_argument>;
+template <class Reduction>
+using scan_calls = combining_calls<op::scan, Reduction>;
+template <class Reduction>
+using exscan_calls = combining_calls<op::exscan, Reduction>;
 template <class Reduction>
 using reduce_scatter_calls = calls_of<
     op::reduce_scatter, true,

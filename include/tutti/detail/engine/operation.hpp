@@ -5,6 +5,7 @@
 #include <tutti/detail/engine/payload.hpp>
 #include <tutti/detail/engine/run_context.hpp>
 #include <tutti/detail/engine/segmented_operation.hpp>
+#include <tutti/extend/operation.hpp>
 #include <tutti/extend/partition.hpp>
 #include <tutti/extend/topology.hpp>
 
@@ -61,8 +62,8 @@ class operation : private operation_arguments<Topology, Op, Payload>,
   /// @param pool keeps the operation between two starts; null for the one of blocking calls
   operation(Communicator& world, Topology const& topology, Payload const& elements, operation_pool* pool = nullptr)
       : arguments_type(topology, elements),
-        base(world, arguments_type::template schedule<extent_type>(), payload(arguments_type::elements_, world.size()),
-             pool) {}
+        base(world, arguments_type::template schedule<extent_type>(),
+             payload(arguments_type::elements_, contributions<Op>(world.size(), world.rank())), pool) {}
 
   /// Takes the operation's numbers, by which all ranks order the operations of the communicator. An empty `memory.work`
   /// is allocated if the schedule uses it. `blocks`: the lengths of the blocks, which are copied; null: they are equal.

@@ -67,21 +67,22 @@ struct combining {
     }
   }
 
-  /// Combines `n` arriving elements or accumulators with the local ones.
+  /// Combines `n` arriving elements or accumulators with the local ones; `contributions` are in this rank's result.
   void fold(step const& st, std::byte const* local, std::byte const* arriving, std::byte* result, std::size_t n,
-            rank_type ranks) const {
+            rank_type contributions) const {
     tutti::detail::fold(reduction,
                         fold_kind{.local_is_element = st.local_memory == memory::input,
                                   .arriving_is_element = st.sender_memory == memory::input,
                                   .arriving_on_left = st.action == action::fold_left,
                                   .finishes = st.receive.memory == memory::output},
-                        local, arriving, result, n, ranks);
+                        local, arriving, result, n, contributions);
   }
 
   /// Moves elements in a local step: lifts contributions, and finishes elements that reach the output.
-  void convert(step const& st, std::byte const* source, std::byte* destination, std::size_t n, rank_type ranks) const {
+  void convert(step const& st, std::byte const* source, std::byte* destination, std::size_t n,
+               rank_type contributions) const {
     if (st.receive.memory == memory::output && st.send.memory != memory::output) {
-      tutti::detail::finish(reduction, st.send.memory == memory::input, source, destination, n, ranks);
+      tutti::detail::finish(reduction, st.send.memory == memory::input, source, destination, n, contributions);
       return;
     }
     if constexpr (lifts<R>) {
@@ -112,19 +113,20 @@ struct moving {
 /// measurable cost.
 class payload {
  public:
+  /// @param contributions the number of contributions in this rank's result
   /// @pre `policy` outlives this object
   template <tutti::reduction R>
-  payload(combining<R> const& policy, rank_type ranks) noexcept
+  payload(combining<R> const& policy, rank_type contributions) noexcept
       : fold_(&code_of<R>::fold),
         convert_(&code_of<R>::convert),
         policy_(&policy),
         bytes_{policy.size_of(memory::input), policy.size_of(memory::work), policy.size_of(memory::output)},
-        ranks_(ranks),
+        contributions_(contributions),
         elements_only_(SIZE_MAX),
         in_network_(policy.in_network),
         work_fits_output_(policy.work_fits_output),
         memories_differ_(policy.memories_differ) {}
-  payload(moving const& elements, rank_type ranks) noexcept
+  payload(moving const& elements, rank_type contributions) noexcept
       : fold_([](payload const&, step const&, std::byte const*, std::byte const*, std::byte*, std::size_t) {
           refuse_step("combines, and its operation only moves elements");
         }),
@@ -133,7 +135,7 @@ class payload {
             std::memcpy(destination, source, n * self.bytes_[0]);
           }
         }),
-        ranks_(ranks) {
+        contributions_(contributions) {
     set_element_bytes(elements.element_bytes);
   }
 
@@ -188,7 +190,7 @@ class payload {
   void (*convert_)(payload const& self, step const&, std::byte const* source, std::byte* destination, std::size_t n);
   void const* policy_ = nullptr;
   std::size_t bytes_[3] = {};  ///< element size in each memory
-  rank_type ranks_;
+  rank_type contributions_;
   std::size_t elements_only_ = 0;  ///< mask: all bits set if no message may be cut inside an element
   network_operation in_network_ = network_operation::copy;
   bool work_fits_output_ = true;
@@ -207,12 +209,12 @@ struct payload::code_of {
 template <class R>
 void payload::code_of<R>::fold(payload const& self, step const& st, std::byte const* local, std::byte const* arriving,
                                std::byte* result, std::size_t n) {
-  static_cast<combining<R> const*>(self.policy_)->fold(st, local, arriving, result, n, self.ranks_);
+  static_cast<combining<R> const*>(self.policy_)->fold(st, local, arriving, result, n, self.contributions_);
 }
 template <class R>
 void payload::code_of<R>::convert(payload const& self, step const& st, std::byte const* source, std::byte* destination,
                                   std::size_t n) {
-  static_cast<combining<R> const*>(self.policy_)->convert(st, source, destination, n, self.ranks_);
+  static_cast<combining<R> const*>(self.policy_)->convert(st, source, destination, n, self.contributions_);
 }
 
 }  // namespace tutti::detail::engine

@@ -50,7 +50,8 @@ inline bool read_bytes(std::string_view text, std::size_t& bytes) {
 inline operation_kind read_operation(std::string_view text) {
   constexpr operation_kind operations[] = {
       operation_kind::allreduce, operation_kind::reduce, operation_kind::broadcast, operation_kind::reduce_scatter,
-      operation_kind::allgather, operation_kind::gather, operation_kind::scatter,   operation_kind::alltoall};
+      operation_kind::allgather, operation_kind::gather, operation_kind::scatter,   operation_kind::alltoall,
+      operation_kind::scan,      operation_kind::exscan};
   for (operation_kind const kind : operations) {
     if (name(kind) == text) {
       return kind;

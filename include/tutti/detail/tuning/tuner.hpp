@@ -6,6 +6,7 @@
 #include <tutti/detail/tuning/profile.hpp>
 #include <tutti/detail/tuning/profiled_network.hpp>
 #include <tutti/detail/verify/contents.hpp>
+#include <tutti/extend/operation.hpp>
 #include <tutti/extend/partition.hpp>
 #include <tutti/topology/selection.hpp>
 
@@ -247,7 +248,8 @@ class tuner {
   host_map const* hosts_;
   memory_kind memory_;
   std::vector<preference> preferences_{};
-  std::array<std::array<std::array<saved_choice, classes>, 4 * share_classes>, 12> cache_{};
+  static constexpr std::size_t operations = static_cast<std::size_t>(operation_kind::split) + 1;
+  std::array<std::array<std::array<saved_choice, classes>, 4 * share_classes>, operations> cache_{};
 };
 
 }  // namespace tutti::detail::tuning

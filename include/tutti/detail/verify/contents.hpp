@@ -59,7 +59,8 @@ struct contents {
 
 template <class Op>
 inline constexpr bool reduces =
-    std::same_as<Op, op::allreduce> || std::same_as<Op, op::reduce> || std::same_as<Op, op::reduce_scatter>;
+    std::same_as<Op, op::allreduce> || std::same_as<Op, op::reduce> || std::same_as<Op, op::reduce_scatter> ||
+    std::same_as<Op, op::scan> || std::same_as<Op, op::exscan>;
 
 /// The kind of an operation, for reports.
 template <class Op>
@@ -71,6 +72,8 @@ inline constexpr operation_kind kind_of = std::same_as<Op, op::allreduce>       
                                           : std::same_as<Op, op::gather>         ? operation_kind::gather
                                           : std::same_as<Op, op::scatter>        ? operation_kind::scatter
                                           : std::same_as<Op, op::alltoall>       ? operation_kind::alltoall
+                                          : std::same_as<Op, op::scan>           ? operation_kind::scan
+                                          : std::same_as<Op, op::exscan>         ? operation_kind::exscan
                                                                                  : operation_kind::transfer;
 
 /// True if rank `me` starts with block b in its input.
@@ -94,6 +97,8 @@ template <class Op>
     return me == op.root;
   } else if constexpr (std::same_as<Op, op::broadcast>) {
     return me != op.root;
+  } else if constexpr (std::same_as<Op, op::exscan>) {
+    return me != 0;
   } else if constexpr (std::same_as<Op, op::reduce_scatter> || std::same_as<Op, op::scatter>) {
     return b == me;
   } else if constexpr (std::same_as<Op, op::transfer>) {
@@ -103,12 +108,14 @@ template <class Op>
   }
 }
 
-/// The correct contents of block b of the output of rank me: n contributions in rank order, or the element of one rank.
+/// The correct contents of block b of the output of rank me: the contributions of the first ranks, in rank order, or
+/// the element of one rank.
 template <class Op>
 [[nodiscard]] constexpr contents correct_result(Op const& op, rank_type n, rank_type me, std::uint32_t b) {
   if constexpr (reduces<Op>) {
-    contents total{contents::kind::result, true, false, 0, n, n, 0};
-    for (rank_type r = 0; r < n; ++r) {
+    const rank_type count = contributions<Op>(n, me);
+    contents total{contents::kind::result, true, false, 0, count, count, 0};
+    for (rank_type r = 0; r < count; ++r) {
       total.print += fingerprint(r, b);
     }
     return total;
@@ -155,6 +162,8 @@ constexpr void for_each_offered(F f) {
   visit.template operator()<op::gather>();
   visit.template operator()<op::scatter>();
   visit.template operator()<op::alltoall>();
+  visit.template operator()<op::scan>();
+  visit.template operator()<op::exscan>();
   visit.template operator()<op::transfer>();
 }
 

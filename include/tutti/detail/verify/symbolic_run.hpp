@@ -352,8 +352,9 @@ class symbolic_run {
     }
     if constexpr (reduces<Op>) {
       bool const finishes = target == memory::output && source == memory::work;
-      if (finishes && c.count != n_) {
-        fail(result_.exact, "finishes before all contributions are in", r);
+      if (rank_type const total = contributions<Op>(n_, r); finishes && c.count != total) {
+        fail(result_.exact,
+             c.count < total ? "finishes before all contributions are in" : "finishes with too many contributions", r);
       }
     }
     contents& block = cell(r, target, b);
@@ -368,7 +369,7 @@ class symbolic_run {
       if (!ends_with(op_, r, b)) {
         continue;
       }
-      if (correct.count == 0 || !reduces<Op>) {
+      if (!reduces<Op> || correct.count != contributions<Op>(n_, r)) {
         correct = correct_result(op_, n_, r, b);
       }
       contents const& actual = cell(r, memory::output, b);
