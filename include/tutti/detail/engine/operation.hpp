@@ -70,7 +70,7 @@ class operation : private operation_arguments<Topology, Op, Payload>,
   /// @throws std::bad_alloc, precondition_error, exceptions of the topology; the operation then has no numbers, and the
   /// epoch of the communicator has failed
   [[gnu::always_inline]] void start(schedule_choice<Topology> const& choice, Op op, Payload const& elements,
-                                    memories const& memory, std::size_t count, partition const* blocks) {
+                                    memories const& memory, std::size_t count, partition const* blocks = nullptr) {
     arguments_type& arguments = *this;
     try {
       std::size_t const* begins = nullptr;
