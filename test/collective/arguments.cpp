@@ -62,10 +62,11 @@ BOOST_AUTO_TEST_CASE(uneven_blocks_without_their_total_are_told_of_it) {
     bool const is_right =
         gather_text ==
             "gather: the output of the root, for the elements of all ranks together, must have 12 "
-            "elements, not 10; if ranks give different numbers, pass their sum as the last argument, `total`" &&
+            "elements, not 10; if ranks give different numbers, pass their sum or a tutti::partition as the last "
+            "argument" &&
         scatter_text ==
             "scatter: the input of the root, the elements of all ranks together, must have 12 elements, "
-            "not 10; if ranks get different numbers, pass their sum as the last argument, `total`";
+            "not 10; if ranks get different numbers, pass their sum or a tutti::partition as the last argument";
     return is_right ? std::string() : gather_text + "\n" + scatter_text;
   });
 }
