@@ -5,6 +5,7 @@
 #include <tutti/extend/types.hpp>
 
 #include <compare>
+#include <concepts>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -129,16 +130,8 @@ inline constexpr bool takes_partition<op::alltoall> = false;
 
 /// The number of contributions in the result of rank `me` of n, in an operation that reduces: those of the first ranks.
 template <class Op>
-[[nodiscard]] constexpr rank_type contributions(rank_type n, [[maybe_unused]] rank_type me) noexcept {
-  return n;
-}
-template <>
-[[nodiscard]] constexpr rank_type contributions<op::scan>(rank_type, rank_type me) noexcept {
-  return me + 1;
-}
-template <>
-[[nodiscard]] constexpr rank_type contributions<op::exscan>(rank_type, rank_type me) noexcept {
-  return me;
+[[nodiscard]] constexpr rank_type contributions(rank_type n, rank_type me) noexcept {
+  return std::same_as<Op, op::scan> ? me + 1 : std::same_as<Op, op::exscan> ? me : n;
 }
 
 /// The identity of an operation, as a rank calls it. All ranks must make the same call: transports compare
