@@ -170,6 +170,70 @@ BOOST_AUTO_TEST_CASE(a_trace_tells_what_happened) {
   });
   BOOST_TEST(texts[0].value() == "start send receive fold send receive complete ");
 }
+
+// Ranks may use different labels. A started operation keeps its label when the operator gets another one, and the
+// flight recorder when the operator ends.
+BOOST_AUTO_TEST_CASE(labels_are_in_traces_errors_and_the_flight_recorder) {
+  auto const complaints = tutti::detail::run_threads(2, [](auto& meet) -> std::string {
+    tutti::communicator<tutti::loopback, tutti::dynamic, tutti::memory_trace> world(meet, {}, tutti::memory_trace(64));
+    std::string const own_label = "layer " + std::to_string(world.rank());
+    std::vector<float> v(100, 1);
+    std::vector<float> w(50, 1);
+    {
+      tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
+      sum(w);
+      sum.label(own_label);
+      auto first = sum.start(v);
+      sum.label("a label whose last letter is a \u00fc");
+      auto second = sum.start(w);
+      second.wait();
+      first.wait();
+      sum(w);
+      sum.label({});
+      sum(w);
+      tutti::send give{world};
+      tutti::recv take{world};
+      give.label("a\n'b'");
+      take.label("c");
+      world.rank() == 0 ? give(w, 1) : take(w, 0);
+    }
+    std::string const message = world.rank() == 0 ? "'a 'b''" : "'c'";
+    std::string const expected = "#0 allreduce(sum float32 x 50, ring)\n#1 allreduce '" + own_label +
+                                 "' (sum float32 x 100, ring)\n"
+                                 "#2 allreduce 'a label whose last letter is a ' (sum float32 x 50, ring)\n"
+                                 "#3 allreduce 'a label whose last letter is a ' (sum float32 x 50, ring)\n"
+                                 "#4 allreduce(sum float32 x 50, ring)\n"
+                                 "#0 send/recv " +
+                                 message + " (float32 x 50, from rank 0 to rank 1)\n";
+    std::string traced_text;
+    world.trace().for_each([&](tutti::event const& e) {
+      if (e.kind == tutti::event_kind::start) {
+        traced_text += "#" + std::to_string(e.number.sequence) + " " + std::string(e.text) + "\n";
+      }
+    });
+    std::string recorded_text = world.recent().text();
+    for (std::size_t at; (at = recorded_text.find(": completed")) != std::string::npos;) {
+      recorded_text.erase(at, 11);
+    }
+    if (traced_text != expected || recorded_text != expected) {
+      return traced_text + recorded_text + expected;
+    }
+    try {
+      tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
+      sum.label("at the end");
+      w.resize(10 + world.rank());
+      sum(w);
+    } catch (tutti::error const& e) {
+      std::string const operation = "allreduce 'at the end' (sum float32 x " + std::to_string(w.size()) + ", ring)";
+      return e.operation() == operation && std::string_view(e.what()).starts_with(operation + " #5 of") ? "" : e.what();
+    }
+    return "no error";
+  });
+  for (auto const& complaint : complaints) {
+    BOOST_TEST(complaint.value() == "");
+  }
+}
+
 // Only the first flow of each lane, and messages between two ranks, can advance. No other started operation is polled,
 // however many there are, and all still give the right sums.
 BOOST_AUTO_TEST_CASE(no_more_are_asked_than_can_move) {

@@ -115,10 +115,10 @@ struct rank_state : progress_entry {
   /// "rank 2 (worker:1 on node7, pid 4242)", as a part of a message.
   [[nodiscard]] message_part words(rank_type r) const noexcept { return {append_rank, this, r}; }
   /// The error of an operation that a fault of this epoch ends.
-  [[nodiscard]] TUTTI_DECL error explain(tutti::fault const& cause, call const& call_record,
+  [[nodiscard]] TUTTI_DECL error explain(tutti::fault const& cause, labelled_call const& call_record,
                                          operation_number const& number, std::uint32_t step) const;
   /// An error of an operation of this rank, in the format of every tutti error.
-  [[nodiscard]] TUTTI_DECL error report(failure kind, std::string_view text, call const& call_record,
+  [[nodiscard]] TUTTI_DECL error report(failure kind, std::string_view text, labelled_call const& call_record,
                                         operation_number const& number, std::uint32_t step,
                                         std::vector<rank_type> at_fault) const;
 

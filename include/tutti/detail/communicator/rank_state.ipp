@@ -261,8 +261,8 @@ TUTTI_DECL std::vector<rank_type> rank_state::at_fault(tutti::fault const& cause
   return ranks;
 }
 
-TUTTI_DECL error rank_state::explain(tutti::fault const& cause, call const& call_record, operation_number const& number,
-                                     std::uint32_t step) const {
+TUTTI_DECL error rank_state::explain(tutti::fault const& cause, labelled_call const& call_record,
+                                     operation_number const& number, std::uint32_t step) const {
   std::string text;
   switch (cause.kind) {
     case failure::peer_lost:
@@ -298,7 +298,7 @@ TUTTI_DECL error rank_state::explain(tutti::fault const& cause, call const& call
   return report(cause.kind, text, call_record, number, step, at_fault(cause));
 }
 
-TUTTI_DECL error rank_state::report(failure kind, std::string_view text, call const& call_record,
+TUTTI_DECL error rank_state::report(failure kind, std::string_view text, labelled_call const& call_record,
                                     operation_number const& number, std::uint32_t step,
                                     std::vector<rank_type> at_fault) const {
   std::string operation = describe(call_record, number);

@@ -72,6 +72,17 @@ class untyped_operation {
 
   /// The call that the next run announces to its peers, to be written before `start`. Remains from run to run.
   [[nodiscard]] call& call_record() noexcept { return call_; }
+  /// A label of an operator, and its number among those that the operator has had.
+  struct numbered_label {
+    std::uint32_t number = 0;
+    char text[labelled_call::label_text] = {};
+
+    /// Sets the next label: at most 31 bytes, without a part of a UTF-8 character, and without control characters.
+    TUTTI_DECL void set(std::string_view source) noexcept;
+  };
+  [[nodiscard]] std::uint32_t label_number() const noexcept { return label_.number; }
+  /// Sets the label of the next runs. Remains from run to run.
+  TUTTI_DECL void set_label(numbered_label const& next) noexcept;
   /// Sets the deadline.
   void set_limit(duration limit) noexcept { limit_ = limit; }
 
@@ -123,6 +134,8 @@ class untyped_operation {
   }
   /// Sets the number of elements of this rank's block, for the error of ranks that pass different partitions.
   void set_own_block(std::size_t length) noexcept { own_block_ = length; }
+  /// Lets the flight recorder keep a copy of the label, which is about to change or to end.
+  TUTTI_DECL void keep_label() noexcept;
   /// Fails the epoch: the operation cannot start, and peers would wait for this rank.
   TUTTI_DECL void withdraw();
   /// Waits until the segments are complete. @throws their exceptions; the operation has ended then
@@ -181,12 +194,13 @@ class untyped_operation {
   lane_use lanes_;
   std::uint64_t queue_ = 0;  ///< operations of one queue begin in order of starting
   rank_state& state_;
-  call call_;
+  labelled_call call_;
   operation_number number_;
   std::uint64_t recorded_at_ = 0;  ///< index of its record in the flight recorder
   std::uint64_t own_block_ = 0;    ///< elements of this rank's block, if the call has a partition
 
  private:
+  numbered_label label_{.number = UINT32_MAX};  ///< at first with a number that no label has
   time_point watched_since_{};
   time_point last_look_{};
   duration limit_{};

@@ -32,6 +32,31 @@ TUTTI_DECL void untyped_operation::withdraw() {
   state_.transport.revoke(own_fault());
 }
 
+// --- label
+
+TUTTI_DECL void untyped_operation::numbered_label::set(std::string_view source) noexcept {
+  std::size_t length = source.size();
+  if (length >= sizeof text) {
+    length = sizeof text - 1;
+    while (length != 0 && (static_cast<unsigned char>(source[length]) & 0xc0U) == 0x80) {
+      --length;
+    }
+  }
+  for (std::size_t i = 0; i != length; ++i) {
+    text[i] = static_cast<unsigned char>(source[i]) < 0x20 ? ' ' : source[i];
+  }
+  text[length] = 0;
+  ++number;
+}
+TUTTI_DECL void untyped_operation::set_label(numbered_label const& next) noexcept {
+  keep_label();
+  label_ = next;
+  call_.label = label_.text;
+}
+TUTTI_DECL void untyped_operation::keep_label() noexcept {
+  state_.recent.keep_label(label_.text);
+}
+
 // --- waiting
 
 TUTTI_DECL wait_outcome untyped_operation::wait_for_segments(duration limit) {
