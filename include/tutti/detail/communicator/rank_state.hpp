@@ -99,10 +99,12 @@ struct rank_state : progress_entry {
       operations.advance(true);
     }
   }
+  /// Ends the operations that a reduction, or a function at an end, has cancelled meanwhile.
+  TUTTI_DECL void end_given_up() noexcept;
   /// Asks the transport for arrivals, then advances all operations. One thread at a time.
   TUTTI_DECL void poll();
-  /// Looks for failed peers and answers ranks that ask which rank this one waits for, here and on all communicators of
-  /// the progress list.
+  /// Looks for failed peers and deadlines, and answers ranks that ask which rank this one waits for, here and on all
+  /// communicators of the progress list.
   TUTTI_DECL void probe();
 
   /// True in a forked child, which has a copy of this state.
@@ -145,7 +147,6 @@ struct rank_state : progress_entry {
 
  private:
   [[noreturn, gnu::cold]] TUTTI_DECL void refuse_call() const;
-  TUTTI_DECL void end_given_up() noexcept;
   TUTTI_DECL void end_epoch() noexcept;
   TUTTI_DECL bool move_on() noexcept;
   TUTTI_DECL void look_quietly() noexcept;

@@ -173,7 +173,7 @@ class launcher {
   }
 
   /// Writes the call record and the label of an operation, and checks the order in which its schedule combines.
-  /// @throws precondition_error as `expect_rank_order`
+  /// @throws precondition_error like `expect_rank_order`
   [[gnu::always_inline]] void announce(untyped_operation& operation, tutti::call const& call, Op const& op,
                                        std::size_t count, schedule_choice<schedule> const& choice,
                                        partition const* blocks) const {
