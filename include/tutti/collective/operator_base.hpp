@@ -11,6 +11,7 @@
 #include <tutti/extend/time.hpp>
 
 #include <cstddef>
+#include <string_view>
 
 namespace tutti::inline v0_1_0 {
 namespace detail {
@@ -41,6 +42,7 @@ using launcher_of =
 ///     tutti::allreduce sum{world, best, tutti::sum<float>{}};  // best: tutti::automatic
 ///     sum.deadline(std::chrono::hours(2));                     // on all ranks
 ///     sum.segment(1 << 20);                                    // on all ranks
+///     sum.label("layer 3");                                    // in errors and traces of this rank
 ///     std::puts(sum.explain(1 << 20).c_str());
 ///
 /// A setting applies to operations that start after it, and to none that is under way. The operator may be destroyed
@@ -77,6 +79,13 @@ class operator_base : detail::launcher_of<Op, Communicator, Parts...> {
   /// that picks its schedules, such as tutti::automatic, also picks the segments; and a partition with a block that is
   /// more than twice as long as an equal one is cut into segments that suit that block, such as 512 KiB for 8 MiB.
   void segment(std::size_t bytes) noexcept { launcher::segment(bytes); }
+
+  /// The label of operations in errors, traces and the flight recorder; empty, the default: none.
+  [[nodiscard]] std::string_view label() const noexcept { return launcher::label(); }
+  /// Labels operations, as in "allreduce 'layer 3' (sum float32 x 1000, ring)", on this rank: other ranks may use other
+  /// labels, and their errors have their own. It is copied; longer ones than 31 bytes are cut. Operations that
+  /// `enqueue` puts into a stream have none.
+  void label(std::string_view text) noexcept { launcher::label(text); }
 
   /// Describes the schedule and the segments for a vector of this many bytes, the reason, and the predicted times of
   /// the alternatives. For topologies that pick their schedules, such as tutti::automatic.

@@ -160,6 +160,17 @@ struct call {
   }
 };
 
+/// A call and the label of its operator, which only this rank knows: no other rank compares or reports it.
+struct labelled_call : call {
+  static constexpr std::size_t label_text = 32;  ///< size of a label with its zero: longer ones are cut
+
+  constexpr labelled_call() = default;
+  /// Constructs the call without a label.
+  constexpr labelled_call(call const& c) noexcept : call(c) {}
+
+  char const* label = "";  ///< owned by the operation or the flight recorder that holds this call; empty if none
+};
+
 /// The number of an operation in its communicator, equal on every rank that takes part. Collective operations are
 /// counted together; messages are counted apart, for each ordered pair of ranks.
 struct operation_number {
@@ -200,14 +211,14 @@ struct operation_number {
 namespace detail {
 
 /// Appends a call in words to a text, as `describe` words it.
-[[gnu::cold]] TUTTI_DECL void append_call(std::string& text, call const& c, operation_number const& n = {});
+[[gnu::cold]] TUTTI_DECL void append_call(std::string& text, labelled_call const& c, operation_number const& n = {});
 
 }  // namespace detail
 
 /// The call in words: "allreduce(sum float32 x 1000, ring)", "broadcast(float32 x 10, root 3, binary_tree)"; with a
-/// partition, "allgather(float32 x 10 in partition 9f3a, ring)"; for a
-/// message of a known pair, "send/recv(float32 x 10, from rank 0 to rank 1)".
-[[nodiscard]] TUTTI_DECL std::string describe(call const& c, operation_number const& n = {});
+/// partition, "allgather(float32 x 10 in partition 9f3a, ring)"; for a message of a known pair, "send/recv(float32 x
+/// 10, from rank 0 to rank 1)"; with a label, "allreduce 'layer 3' (sum float32 x 1000, ring)".
+[[nodiscard]] TUTTI_DECL std::string describe(labelled_call const& c, operation_number const& n = {});
 
 /// The operations on elements that an in-network device may perform. The values travel in packets, so they never
 /// change.

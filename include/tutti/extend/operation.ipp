@@ -10,12 +10,15 @@ namespace tutti::inline v0_1_0 {
 
 namespace detail {
 
-TUTTI_DECL void append_call(std::string& text, call const& c, operation_number const& n) {
+TUTTI_DECL void append_call(std::string& text, labelled_call const& c, operation_number const& n) {
   auto const bounded_text = []<std::size_t Size>(char const(&s)[Size]) {
     return std::string_view(s, ::strnlen(s, Size));
   };
   auto const comma = [&] { return text.back() == '(' ? "" : ", "; };
   append(text, {name(c.kind)});
+  if (c.label[0] != 0) {
+    append(text, {" '", std::string_view(c.label), "' "});
+  }
   if (c.kind == operation_kind::none) {
     return;
   }
@@ -44,7 +47,7 @@ TUTTI_DECL void append_call(std::string& text, call const& c, operation_number c
 
 }  // namespace detail
 
-TUTTI_DECL std::string describe(call const& c, operation_number const& n) {
+TUTTI_DECL std::string describe(labelled_call const& c, operation_number const& n) {
   std::string text;
   detail::append_call(text, c, n);
   return text;

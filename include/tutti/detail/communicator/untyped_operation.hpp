@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/detail/base/linkage.hpp>
+#include <tutti/detail/communicator/end_function.hpp>
 #include <tutti/detail/core/owner.hpp>
 #include <tutti/extend/error.hpp>
 #include <tutti/extend/message.hpp>
@@ -13,6 +14,7 @@
 #include <cstdint>
 #include <exception>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tutti::inline v0_1_0::detail::inline communicator {
@@ -72,13 +74,24 @@ class untyped_operation {
 
   /// The call that the next run announces to its peers, to be written before `start`. Remains from run to run.
   [[nodiscard]] call& call_record() noexcept { return call_; }
+  /// A label of an operator, and its number among the labels of the operator.
+  struct numbered_label {
+    std::uint32_t number = 0;
+    char text[labelled_call::label_text] = {};
+
+    /// Sets the next label: at most 31 bytes, without a part of a UTF-8 character, and without control characters.
+    TUTTI_DECL void set(std::string_view source) noexcept;
+  };
+  [[nodiscard]] std::uint32_t label_number() const noexcept { return label_.number; }
+  /// Sets the label of the next runs. Remains from run to run.
+  TUTTI_DECL void set_label(numbered_label const& next) noexcept;
   /// Sets the deadline.
   void set_limit(duration limit) noexcept { limit_ = limit; }
 
   [[nodiscard]] bool has_ended() const noexcept { return has_ended_; }
   /// Advances the operation, and ends it if it is complete or has failed. Returns true if it has ended. Throws only the
   /// exception that unwinds a cancelled thread.
-  [[nodiscard]] bool advance() { return functions_->advance(*this); }
+  [[nodiscard]] bool advance() { return advance_(*this); }
   /// Advances all operations, and every few milliseconds checks for faults and the deadline: for callers that test
   /// repeatedly. @throws precondition_error if the call is refused (`call_guard`)
   TUTTI_DECL void poll();
@@ -89,6 +102,14 @@ class untyped_operation {
   [[nodiscard]] TUTTI_DECL bool wait(duration limit);
   /// @throws the exception with which the operation has ended, if it has failed
   TUTTI_DECL void throw_failure() const;
+  /// Has `f` called with the error, or null, when the operation has ended; at once if it has. The deadline begins.
+  /// @throws precondition_error like `poll`, and if there is a function already; std::bad_alloc
+  template <class F>
+  void on_end(F&& f) {
+    expect_no_function();
+    on_end_.set(std::forward<F>(f));
+    observe();
+  }
   /// Cancels the operation now, or, if a reduction of this communicator calls this, once the reduction has returned.
   TUTTI_DECL void cancel();
   /// Answers ranks that ask which rank it waits for. `blocks`: the program waits for this operation.
@@ -123,6 +144,8 @@ class untyped_operation {
   }
   /// Sets the number of elements of this rank's block, for the error of ranks that pass different partitions.
   void set_own_block(std::size_t length) noexcept { own_block_ = length; }
+  /// Lets the flight recorder keep a copy of the label, which is about to change or to end.
+  TUTTI_DECL void keep_label() noexcept;
   /// Fails the epoch: the operation cannot start, and peers would wait for this rank.
   TUTTI_DECL void withdraw();
   /// Waits until the segments are complete. @throws their exceptions; the operation has ended then
@@ -148,6 +171,12 @@ class untyped_operation {
 
   inline void retire_if_unused() noexcept;
 
+  TUTTI_DECL void expect_no_function() const;
+  /// Has the end of the operation call the function. @throws precondition_error as `poll`; the function is dropped then
+  TUTTI_DECL void observe();
+  TUTTI_DECL static bool advance_and_notify(untyped_operation& operation);
+  TUTTI_DECL void notify() noexcept;
+
   [[nodiscard]] TUTTI_DECL std::uint32_t step_number() const noexcept;
   [[nodiscard]] TUTTI_DECL bool find_culprit();
   [[nodiscard]] TUTTI_DECL wait_outcome wait_or_find_culprit(wait_target const& target, duration limit);
@@ -165,6 +194,7 @@ class untyped_operation {
   TUTTI_DECL void detect_mismatch_quietly();
 
   functions const* functions_;
+  bool (*advance_)(untyped_operation&);  ///< a member of `functions_`, or `advance_and_notify`
   operation_pool* pool_;
   untyped_operation* next_ = nullptr;  ///< link in a list or pool
   untyped_operation* previous_ = nullptr;
@@ -181,17 +211,19 @@ class untyped_operation {
   lane_use lanes_;
   std::uint64_t queue_ = 0;  ///< operations of one queue begin in order of starting
   rank_state& state_;
-  call call_;
+  labelled_call call_;
   operation_number number_;
   std::uint64_t recorded_at_ = 0;  ///< index of its record in the flight recorder
   std::uint64_t own_block_ = 0;    ///< elements of this rank's block, if the call has a partition
 
  private:
+  numbered_label label_{.number = UINT32_MAX};  ///< at first with a number that no label has
   time_point watched_since_{};
   time_point last_look_{};
   duration limit_{};
   owner<straggler_search> search_;
   std::exception_ptr error_;  ///< error of a failed operation
+  end_function on_end_;
 };
 
 /// Keeps an operation alive during a call of its request, although a reduction may move or destroy the request
@@ -260,6 +292,17 @@ class operation_list {
   void publish_wait() {
     for (untyped_operation* operation = first_; operation != nullptr; operation = operation->next_) {
       operation->publish_wait(false);
+    }
+  }
+  /// Looks for the deadlines of operations whose end a function waits for. The rest follows at the next look if one
+  /// ends, which may end others.
+  void check_deadlines() {
+    for (untyped_operation* operation = first_; operation != nullptr;) {
+      turn const current_turn(*operation);
+      if (operation->on_end_) {
+        operation->check_deadline();
+      }
+      operation = operation->is_listed_ ? operation->next_ : nullptr;
     }
   }
   /// Reports the earlier operations in the queue of `last` as blocking the program: it waits for `last`, and `last` for

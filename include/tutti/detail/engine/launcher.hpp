@@ -15,6 +15,7 @@
 
 #include <concepts>
 #include <cstring>
+#include <string_view>
 #include <type_traits>
 
 namespace tutti::inline v0_1_0::detail::inline engine {
@@ -86,6 +87,8 @@ class launcher {
   void deadline(duration d) { deadline_ = expect_deadline(d); }
   [[nodiscard]] std::size_t segment() const noexcept { return segment_; }
   void segment(std::size_t bytes) noexcept { segment_ = bytes; }
+  [[nodiscard]] std::string_view label() const noexcept { return label_.text; }
+  void label(std::string_view text) noexcept { label_.set(text); }
   [[nodiscard]] auto explain(std::size_t bytes) const
     requires chooses_schedule<topology_type, Op>
   {
@@ -102,8 +105,7 @@ class launcher {
                                   std::size_t count, partition const* blocks = nullptr) {
     call_guard guard(access::state(world_));
     auto const choice = pick(op, payload, count, blocks);
-    write_call_record(blocking_->call_record(), call, op, count, choice, blocks);
-    expect_rank_order(choice.topology, blocking_->call_record());
+    announce(*blocking_, call, op, count, choice, blocks);
     blocking_->start(choice, op, payload, memory, count, blocks);
     blocking_->finish(deadline_);
     guard.end();
@@ -121,8 +123,7 @@ class launcher {
                                            : pool_->adopt(new operation_type(world_, topology_, payload, pool_.get()));
     next.set_limit(deadline_);
     try {
-      write_call_record(next.call_record(), call, op, count, choice, blocks);
-      expect_rank_order(choice.topology, next.call_record());
+      announce(next, call, op, count, choice, blocks);
       next.start(choice, op, payload, memory, count, blocks);
     } catch (...) {
       next.retire();
@@ -143,7 +144,7 @@ class launcher {
     call_guard guard(access::state(world_));
     tutti::call record;
     schedule_choice<schedule> const choice{topology_, 0};
-    write_call_record(record, call, op, count, choice, nullptr);
+    write_call_record(record, true, call, op, count, choice, nullptr);
     expect_rank_order(choice.topology, record);
     on_device_.enqueue(world_, op, payload, record, memory, count, deadline_, stream);
     guard.end();
@@ -171,13 +172,27 @@ class launcher {
     }
   }
 
+  /// Writes the call record and the label of an operation, and checks the order in which its schedule combines.
+  /// @throws precondition_error like `expect_rank_order`
+  [[gnu::always_inline]] void announce(untyped_operation& operation, tutti::call const& call, Op const& op,
+                                       std::size_t count, schedule_choice<schedule> const& choice,
+                                       partition const* blocks) const {
+    bool const is_relabelled = operation.label_number() != label_.number;
+    write_call_record(operation.call_record(), is_relabelled, call, op, count, choice, blocks);
+    if (is_relabelled) [[unlikely]] {
+      operation.set_label(label_);
+    }
+    expect_rank_order(choice.topology, operation.call_record());
+  }
+
   /// Writes the call record, by which ranks that run different schedules or segments are detected.
   ///
-  /// `record` holds the previous operation's record. Only changed fields are written: copying a record that was just
-  /// written in parts stalls the processor, since stores are forwarded only to loads that they cover. Four such copies
-  /// were a fifth of a short operation.
-  void write_call_record(call& record, tutti::call const& call, Op const& op, std::size_t count,
-                         schedule_choice<schedule> const& choice, partition const* blocks) const {
+  /// `record` holds the previous operation's record, unless it `is_new`. Only changed fields are written: copying a
+  /// record that was just written in parts stalls the processor, since stores are forwarded only to loads that they
+  /// cover. Four such copies were a fifth of a short operation.
+  [[gnu::always_inline]] void write_call_record(call& record, bool is_new, tutti::call const& call, Op const& op,
+                                                std::size_t count, schedule_choice<schedule> const& choice,
+                                                partition const* blocks) const {
     auto const settings = settings_of(choice.topology);
     std::uint32_t identity = call.identity ^ function_;
     if constexpr (has_settings<schedule>) {
@@ -187,7 +202,7 @@ class launcher {
     if (blocks != nullptr) {
       identity ^= blocks->identity();
     }
-    if (record.identity != identity || record.kind != call.kind) {
+    if (record.identity != identity || is_new) {
       record = call;
       if constexpr (has_settings<schedule>) {
         std::memcpy(record.topology, settings.label, sizeof record.topology);
@@ -237,6 +252,7 @@ class launcher {
   duration deadline_;
   std::size_t segment_ = 0;
   std::uint32_t function_ = 0;  ///< identity of the reduction
+  untyped_operation::numbered_label label_;
 };
 
 }  // namespace tutti::detail::engine

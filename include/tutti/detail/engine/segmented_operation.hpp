@@ -52,7 +52,7 @@ class segmented_operation : public untyped_operation {
       queue_ = segments_.queue();
     }
     recorded_at_ = state_.recent.start(call_, number_);
-    segments_.note_start();
+    segments_.note_start(call_);
   }
 
  private:
@@ -133,7 +133,9 @@ segmented_operation<Communicator, Transfers>::segmented_operation(Communicator& 
 }
 
 template <class Communicator, bool Transfers>
-segmented_operation<Communicator, Transfers>::~segmented_operation() = default;
+segmented_operation<Communicator, Transfers>::~segmented_operation() {
+  this->keep_label();
+}
 
 template <class Communicator, bool Transfers>
 void segmented_operation<Communicator, Transfers>::finish(duration limit) {

@@ -125,9 +125,9 @@ class segments {
     }
   }
 
-  /// Traces the start with the operation's first flow, or with the number of the message among those of its pair.
-  /// @throws the exceptions of the tracer
-  void note_start() {
+  /// Traces the start of `c` with the operation's first flow, or with the number of the message among those of its
+  /// pair. @throws the exceptions of the tracer
+  void note_start(labelled_call const& c) {
     if (!listens(context_.trace)) {
       return;
     }
@@ -138,7 +138,7 @@ class segments {
     } else {
       e.flow = flow_numbers::flow_of(base_);
     }
-    auto const text = describe(call_, context_.number);
+    auto const text = describe(c, context_.number);
     e.text = text;
     context_.trace.record(e);
   }
