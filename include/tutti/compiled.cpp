@@ -32,6 +32,7 @@
 #include <tutti/detail/bootstrap/tcp_rendezvous.ipp>
 #include <tutti/detail/bootstrap/tcp_side.ipp>
 #include <tutti/detail/bootstrap/threads.ipp>
+#include <tutti/detail/communicator/joint_operation.ipp>
 #include <tutti/detail/communicator/joint_rendezvous.ipp>
 #include <tutti/detail/communicator/rank_state.ipp>
 #include <tutti/detail/communicator/relative.ipp>

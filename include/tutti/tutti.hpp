@@ -14,6 +14,7 @@
 #include <tutti/collective/broadcast.hpp>       // IWYU pragma: export
 #include <tutti/collective/communicator.hpp>    // IWYU pragma: export
 #include <tutti/collective/dup.hpp>             // IWYU pragma: export
+#include <tutti/collective/exchange.hpp>        // IWYU pragma: export
 #include <tutti/collective/exscan.hpp>          // IWYU pragma: export
 #include <tutti/collective/gather.hpp>          // IWYU pragma: export
 #include <tutti/collective/reduce.hpp>          // IWYU pragma: export
@@ -23,6 +24,7 @@
 #include <tutti/collective/send_recv.hpp>       // IWYU pragma: export
 #include <tutti/collective/split.hpp>           // IWYU pragma: export
 #include <tutti/collective/when_any.hpp>        // IWYU pragma: export
+#include <tutti/extend/any_length.hpp>          // IWYU pragma: export
 #include <tutti/extend/bfloat16.hpp>            // IWYU pragma: export
 #include <tutti/extend/half.hpp>                // IWYU pragma: export
 #include <tutti/extend/partition.hpp>           // IWYU pragma: export

@@ -8,6 +8,7 @@
 #include <tutti/collective/alltoall.hpp>
 #include <tutti/collective/barrier.hpp>
 #include <tutti/collective/broadcast.hpp>
+#include <tutti/collective/exchange.hpp>
 #include <tutti/collective/exscan.hpp>
 #include <tutti/collective/gather.hpp>
 #include <tutti/collective/reduce.hpp>
@@ -137,6 +138,14 @@ template <class World>
     take(output, (me + n - 1) % n);
     pending.wait();
   });
+  std::vector<T> container;
+  container.reserve(count);
+  tutti::exchange list{world};
+  list.recv(output, (me + n - 1) % n);
+  list.recv(tutti::any_length(container), (me + 1) % n);
+  list.send(input, (me + 1) % n);
+  list.send(tutti::any_length(input), (me + n - 1) % n);
+  law("exchange", [&] { list(); });
   return complaint;
 }
 

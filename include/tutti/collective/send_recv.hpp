@@ -10,6 +10,10 @@
 #include <tutti/detail/engine/refusals.hpp>
 #include <tutti/detail/engine/regions.hpp>
 #include <tutti/detail/topology/edge.hpp>
+#include <tutti/extend/any_length.hpp>
+
+#include <cstdint>
+#include <span>
 
 namespace tutti::inline v0_1_0 {
 namespace detail {
@@ -29,8 +33,8 @@ struct parts_of<op::transfer> {
 ///     tutti::send give{world};
 ///     give(data, 1);
 ///
-/// It may return before the message is received, or wait until it is: do not rely on either. Two ranks that exchange
-/// messages start both, then wait.
+/// It may return before the message is received, or wait until it is: do not rely on either. Ranks that send to each
+/// other start all messages, then wait, or use an `exchange`.
 ///
 /// Shape: `count` elements, as many as the receiver's buffer has.
 ///
@@ -57,6 +61,16 @@ class send : public operator_base<op::transfer, Communicator>,
     std::span<buffer_value_t<Data> const> const v = elements(data);
     this->run(pair(receiver), {sizeof(v[0])}, call_record<buffer_value_t<Data>>, {.input = detail::bytes_of(v)},
               v.size());
+  }
+  /// Sends the elements of a container, preceded by their number. `exchange` starts such a message.
+  template <class Container>
+  void operator()(any_length<Container> data, rank_type receiver) {
+    using value_type = buffer_value_t<Container&>;
+    auto const v = elements(data.container);
+    std::uint64_t const length = v.size();
+    this->run(pair(receiver), {sizeof length}, detail::length_record<value_type>,
+              {.input = detail::bytes_of(std::span(&length, 1))}, 1);
+    (*this)(v, receiver);
   }
   /// Starts the operation and returns its request; the memory must stay valid and untouched until it is complete.
   template <lasting_buffer Data>
@@ -110,6 +124,16 @@ class recv : public operator_base<op::transfer, Communicator>,
     auto const v = elements(data);
     this->run(pair(sender), {sizeof(v[0])}, call_record<buffer_value_t<decltype(data)>>,
               {.output = detail::bytes_of(v)}, v.size());
+  }
+  /// Receives into a container, which is resized to the sender's length. `exchange` starts such a message.
+  template <detail::resizable Container>
+  void operator()(any_length<Container> data, rank_type sender) {
+    using value_type = buffer_value_t<Container&>;
+    std::uint64_t length = 0;
+    this->run(pair(sender), {sizeof length}, detail::length_record<value_type>,
+              {.output = detail::bytes_of(std::span(&length, 1))}, 1);
+    data.container.resize(static_cast<std::size_t>(length));
+    (*this)(data.container, sender);
   }
   /// Starts the operation and returns its request; the memory must stay valid and untouched until it is complete.
   [[nodiscard]] request start(lasting_mutable_buffer auto&& data, rank_type sender) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/extend/any_length.hpp>
 #include <tutti/extend/buffer.hpp>
 #include <tutti/extend/device_span.hpp>
 #include <tutti/extend/operation.hpp>
@@ -30,6 +31,9 @@ struct writes;
 struct rank_argument;
 struct total_argument;
 struct partition_argument;
+/// A container whose length the other rank does not know, in blocking calls.
+struct sent_container;
+struct received_container;
 
 /// Stands for the operation of a barrier, which has no arguments.
 struct meeting;
@@ -57,6 +61,12 @@ inline constexpr bool fits<Time, total_argument, Argument, Element> = std::conve
 template <calling Time, class Argument, class Element>
 inline constexpr bool fits<Time, partition_argument, Argument, Element> =
     std::same_as<std::remove_cvref_t<Argument>, partition>;
+template <calling Time, class Argument, class Element>
+inline constexpr bool fits<Time, sent_container, Argument, Element> =
+    Time == calling::now && is_any_length<std::remove_cvref_t<Argument>>;
+template <calling Time, class Argument, class Element>
+inline constexpr bool fits<Time, received_container, Argument, Element> =
+    Time == calling::now && is_resizable<std::remove_cvref_t<Argument>>;
 template <calling Time, class T, class Argument, class Element>
 inline constexpr bool fits<Time, reads<T>, Argument, Element> =
     (Time == calling::now || lasting<Argument>)&&buffer_of<std::remove_cvref_t<Argument>, T>;
@@ -122,6 +132,7 @@ enum class flaw {
   dead_temporary,
   no_root,
   no_partition,
+  any_length,
 };
 
 /// The reason for which a buffer is refused; Wanted is the element type, or void.
@@ -131,7 +142,9 @@ template <calling Time, bool IsWritten, class Element, bool IsSameAsOther, class
   using bare = std::remove_cv_t<object>;
   constexpr bool is_array = std::is_array_v<object>;
   if constexpr (!buffer<Argument> && !std::same_as<bare, Element>) {
-    if constexpr (std::same_as<bare, braced_list>) {
+    if constexpr (is_any_length<bare>) {
+      return flaw::any_length;
+    } else if constexpr (std::same_as<bare, braced_list>) {
       return flaw::braces;
     } else if constexpr ((std::is_pointer_v<bare> && !is_array) || std::is_null_pointer_v<bare>) {
       return flaw::pointer;
@@ -254,6 +267,10 @@ struct refusal<Op, Reads, Time, form<Forms...>, Arguments...> {
                 "the other one's rank is missing here: it comes after the buffer");
   static_assert(cause != flaw::no_partition,
                 "the last argument is a tutti::partition, made of the lengths of all ranks' blocks");
+  static_assert(
+      cause != flaw::any_length,
+      "any_length is for containers that have resize, in blocking send and recv and in tutti::exchange, which "
+      "can be started");
   static_assert(cause != flaw::braces,
                 "a list in braces is no buffer: make it a variable, such as a std::vector or an array, and give that");
   static_assert(cause != flaw::pointer,
@@ -389,7 +406,9 @@ using scatter_calls = calls_of<op::scatter, true,
                                     form<reads<any_element>, writes<same_element>, rank_argument, partition_argument>>>;
 using alltoall_calls = calls_of<op::alltoall, true, form<form<reads<any_element>, writes<same_element>>>>;
 using barrier_calls = calls_of<meeting, false, form<form<>>>;
-using send_calls = calls_of<op::transfer, true, form<form<reads<any_element>, rank_argument>>>;
-using recv_calls = calls_of<op::transfer, false, form<form<writes<any_element>, rank_argument>>>;
+using send_calls =
+    calls_of<op::transfer, true, form<form<reads<any_element>, rank_argument>, form<sent_container, rank_argument>>>;
+using recv_calls = calls_of<op::transfer, false,
+                            form<form<writes<any_element>, rank_argument>, form<received_container, rank_argument>>>;
 
 }  // namespace tutti::detail::collective

@@ -19,6 +19,7 @@
 
 namespace tutti::inline v0_1_0::detail::inline communicator {
 
+class joint_operation;
 class straggler_search;
 class operation_pool;
 struct rank_state;
@@ -165,6 +166,7 @@ class untyped_operation {
   [[noreturn]] TUTTI_DECL void throw_exception();
 
  private:
+  friend class joint_operation;
   friend class operation_list;
   friend class operation_pool;
   friend class operation_use;
@@ -192,17 +194,20 @@ class untyped_operation {
   TUTTI_DECL void watch(time_point now);
   TUTTI_DECL void detect_mismatch();
   TUTTI_DECL void detect_mismatch_quietly();
+  TUTTI_DECL void end_parts(void (untyped_operation::*end)());
 
   functions const* functions_;
   bool (*advance_)(untyped_operation&);  ///< a member of `functions_`, or `advance_and_notify`
   operation_pool* pool_;
-  untyped_operation* next_ = nullptr;  ///< link in a list or pool
+  untyped_operation* next_ = nullptr;  ///< link in a list or pool, or the next part of the same joint operation
   untyped_operation* previous_ = nullptr;
+  untyped_operation* first_part_ = nullptr;          ///< first part of a joint operation
   std::atomic<untyped_operation**> owner_{nullptr};  ///< address of the owner's pointer; null: no owner
   std::atomic<std::uint32_t> users_{0};              ///< number of operation_use objects
   std::uint32_t list_turns_ = 0;                     ///< nested turns of the list that advance it
   bool is_watched_ = false;                          ///< the deadline is running
   bool is_late_ = false;                             ///< the search for the straggler has begun
+  bool follows_ = false;                             ///< begins after the previous part of the joint operation
 
  protected:  // for segmented_operation
   bool is_listed_ = false;
@@ -305,13 +310,18 @@ class operation_list {
       operation = operation->is_listed_ ? operation->next_ : nullptr;
     }
   }
-  /// Reports the earlier operations in the queue of `last` as blocking the program: it waits for `last`, and `last` for
-  /// them.
+  /// Reports the earlier operations in the queue of `last`, and such parts of joint ones, as blocking the program: it
+  /// waits for `last`, and `last` for them.
   void say_before(untyped_operation const& last) {
     for (untyped_operation* operation = first_; operation != nullptr && operation != &last;
          operation = operation->next_) {
       if (operation->queue_ == last.queue_) {
         operation->publish_wait(true);
+      }
+      for (untyped_operation* part = operation->first_part_; part != nullptr; part = part->next_) {
+        if (part->queue_ == last.queue_) {
+          part->publish_wait(true);
+        }
       }
     }
   }

@@ -127,8 +127,23 @@ TUTTI_DECL std::uint32_t untyped_operation::step_number() const noexcept {
 }
 
 TUTTI_DECL void untyped_operation::end_with_fault() {
+  if (first_part_ != nullptr) {
+    return end_parts(&untyped_operation::end_with_fault);
+  }
   end_with_error(state_.explain(state_.transport.fault(), call_, number_, step_number()));
 }
+/// Ends the parts of a joint operation that have not ended, and with them the operation.
+TUTTI_DECL void untyped_operation::end_parts(void (untyped_operation::*end)()) {
+  for (untyped_operation* part = first_part_; part != nullptr; part = part->next_) {
+    if (!part->has_ended_) {
+      (part->*end)();
+    }
+    error_ = error_ ? error_ : part->error_;
+  }
+  has_ended_ = true;
+  notify();
+}
+
 TUTTI_DECL void untyped_operation::throw_fault() {
   end_with_fault();
   std::rethrow_exception(error_);
@@ -354,6 +369,9 @@ TUTTI_DECL void untyped_operation::cancel() {
 }
 
 TUTTI_DECL void untyped_operation::end_cancelled() {
+  if (first_part_ != nullptr) {
+    return end_parts(&untyped_operation::end_cancelled);
+  }
   state_.transport.revoke(own_fault());
   end_with_error(state_.explain(own_fault(), call_, number_, step_number()));
 }

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+// test: address thread
+#include <laws/late.hpp>
+#include <support/transports.hpp>
+#include <support/worlds.hpp>
+#include <tutti/collective/exchange.hpp>
+#include <tutti/collective/send_recv.hpp>
+#include <tutti/detail/communicator/joint_operation.hpp>
+#include <tutti/detail/engine/exchange_operation.hpp>
+#include <tutti/extend/any_length.hpp>
+
+#include <algorithm>
+#include <array>
+#include <new>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace {
+
+using tutti::rank_type;
+using elements = std::vector<std::uint32_t>;
+
+struct drawn_message {
+  rank_type sender;
+  rank_type receiver;
+  std::size_t length;
+  bool has_any_length;
+  bool is_apart;  ///< the sender starts it by itself, as do all messages of this pair
+};
+
+/// Draws messages, equal on all ranks.
+std::vector<drawn_message> draw(rank_type n, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<drawn_message> messages(random() % 24);
+  for (drawn_message& m : messages) {
+    constexpr std::size_t lengths[] = {0, 1, 3, 12, 700, 30000, 100000};
+    m = {static_cast<rank_type>(random() % n), static_cast<rank_type>(random() % n), lengths[random() % 7],
+         random() % 2 == 0, false};
+    m.is_apart = m.sender != m.receiver && (m.sender * 3 + m.receiver + seed) % 4 == 0;
+    m.has_any_length = m.has_any_length && !m.is_apart;
+  }
+  return messages;
+}
+
+/// The places of the messages in an order of this rank's own, in which those of one pair keep theirs.
+std::vector<std::size_t> shuffle(std::vector<drawn_message> const& messages, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::array<std::uint64_t, 64> keys;
+  std::generate(keys.begin(), keys.end(), std::ref(random));
+  std::vector<std::size_t> order(messages.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  auto const key = [&](std::size_t i) { return keys[messages[i].sender * 8 + messages[i].receiver]; };
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return key(a) < key(b); });
+  return order;
+}
+
+elements content(std::size_t message, std::uint32_t run, std::size_t length) {
+  elements values(length);
+  std::iota(values.begin(), values.end(), static_cast<std::uint32_t>(message * 1000 + run));
+  return values;
+}
+
+/// Law: whatever the messages are, and whatever the order in which a rank lists those of different pairs, all arrive,
+/// and those of one pair in order, from run to run.
+template <class World>
+std::string all_arrive(World& world, std::uint64_t seed) {
+  rank_type const me = world.rank();
+  auto const messages = draw(world.size(), seed);
+  std::vector<elements> contents(messages.size());
+  std::vector<elements> targets(messages.size());
+  tutti::exchange list{world};
+  tutti::send give{world};
+  for (std::size_t const i : shuffle(messages, seed * 100 + me)) {
+    drawn_message const& m = messages[i];
+    contents[i].resize(m.length);
+    if (m.sender == me && !m.is_apart) {
+      m.has_any_length ? list.send(tutti::any_length(contents[i]), m.receiver) : list.send(contents[i], m.receiver);
+    }
+    if (m.receiver == me) {
+      targets[i].resize(m.length);
+      m.has_any_length ? list.recv(tutti::any_length(targets[i]), m.sender) : list.recv(targets[i], m.sender);
+    }
+  }
+  auto const length = [&](std::size_t i, std::uint32_t run) {
+    return messages[i].length + (messages[i].has_any_length ? run : 0);
+  };
+  for (std::uint32_t run = 0; run != 3; ++run) {
+    std::vector<tutti::request> pending;
+    for (std::size_t i = 0; i != messages.size(); ++i) {
+      elements const values = content(i, run, length(i, run));
+      contents[i].resize(values.size());
+      std::copy(values.begin(), values.end(), contents[i].begin());  // in place, for lists that name the elements
+      if (messages[i].sender == me && messages[i].is_apart) {
+        pending.push_back(give.start(contents[i], messages[i].receiver));
+      }
+    }
+    run == 1 ? pending.push_back(list.start()) : list();
+    for (tutti::request& request : pending) {
+      request.wait();
+    }
+    for (std::size_t i = 0; i != messages.size(); ++i) {
+      if (messages[i].receiver == me && targets[i] != content(i, run, length(i, run))) {
+        return "seed " + std::to_string(seed) + ", run " + std::to_string(run) + ": another message " +
+               std::to_string(i);
+      }
+    }
+  }
+  return {};
+}
+
+/// The error of each rank of a world in which `act` fails on all.
+template <class Transport, class Act>
+std::string fails(rank_type n, tutti::failure kind, Act act) {
+  auto const results = tutti::spawn<Transport>(n, [&](auto& world) {
+    world.deadline(laws::short_deadline);
+    act(world);
+  });
+  for (rank_type r = 0; r != n; ++r) {
+    if (results[r] || results[r].failure().kind != kind) {
+      return "rank " + std::to_string(r) + ": " + (results[r] ? "it did not fail" : results[r].failure().text);
+    }
+  }
+  return {};
+}
+
+/// A container whose memory ends.
+struct full_vector : elements {
+  void resize(std::size_t) { throw std::bad_alloc(); }
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(all_messages_arrive, Transport, support::transports) {
+  for (std::uint64_t seed = 0; seed != 24; ++seed) {
+    support::agree<Transport>(static_cast<rank_type>(1 + seed % 5),
+                              [&](auto& world) { return all_arrive(world, seed); });
+  }
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_message_of_any_length_arrives, Transport, support::transports) {
+  support::agree<Transport>(2, [](auto& world) -> std::string {
+    for (std::size_t length : {0UL, 1UL, 100UL, 50000UL, 3UL}) {
+      elements values = content(length, 0, world.rank() == 0 ? length : 7);
+      if (world.rank() == 0) {
+        tutti::send{world}(tutti::any_length(values), 1);
+      } else {
+        tutti::recv{world}(tutti::any_length(values), 0);
+      }
+      if (values != content(length, 0, length)) {
+        return "another message of " + std::to_string(length);
+      }
+    }
+    return {};
+  });
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_list_that_matches_no_other_fails_on_all, Transport, support::transports) {
+  // Both receive, and neither sends.
+  auto const results = tutti::spawn<Transport>(2, [](auto& world) {
+    world.deadline(laws::short_deadline);
+    elements values(3);
+    tutti::exchange list{world};
+    list.recv(values, 1 - world.rank());
+    list();
+  });
+  for (rank_type r = 0; r != 2; ++r) {
+    BOOST_TEST(laws::blames(results[r], r, {0, 1}) == "");
+  }
+  // The lengths differ; one knows the length, and the other does not.
+  BOOST_TEST(fails<Transport>(3, tutti::failure::mismatch, [](auto& world) {
+               elements values(3 + world.rank());
+               elements other(3);
+               tutti::exchange list{world};
+               list.send(values, (world.rank() + 1) % 3);
+               list.recv(other, (world.rank() + 2) % 3);
+               list();
+               list();
+             }) == "");
+  BOOST_TEST(fails<Transport>(2, tutti::failure::mismatch, [](auto& world) {
+               elements values(1);
+               tutti::exchange list{world};
+               world.rank() == 0 ? list.send(values, 1) : list.recv(tutti::any_length(values), 0);
+               list.recv(values, 1 - world.rank());
+               list();
+             }) == "");
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(an_exchange_that_ends_early_fails_on_all, Transport, support::transports) {
+  BOOST_TEST(fails<Transport>(3, tutti::failure::cancelled, [](auto& world) {
+               elements values(1);
+               elements other(1);
+               tutti::exchange list{world};
+               list.send(values, (world.rank() + 1) % 3);
+               list.recv(other, (world.rank() + 2) % 3);
+               tutti::request pending = list.start();
+               if (world.rank() == 1) {
+                 list.recv(other, 0);  // a message that never comes
+                 pending.wait();
+                 pending = list.start();
+                 pending.cancel();
+               }
+               pending.wait();
+               for (;;) {  // until the fault is known
+                 list();
+               }
+             }) == "");
+  auto const results = tutti::spawn<Transport>(2, [](auto& world) {
+    elements values(5);
+    full_vector full;
+    tutti::exchange list{world};
+    if (world.rank() == 0) {
+      list.send(tutti::any_length(values), 1);
+      list.recv(values, 1);
+    } else {
+      list.recv(tutti::any_length(full), 0);
+    }
+    list();
+  });
+  for (auto const& result : results) {
+    BOOST_TEST((!result && result.failure().kind != tutti::failure::deadline));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(wrong_lists_are_refused) {
+  support::agree<tutti::loopback>(2, [](auto& world) -> std::string {
+    rank_type const me = world.rank();
+    elements values(3);
+    elements longer(4);
+    auto const is_refused = [](auto act) {
+      try {
+        act();
+        return false;
+      } catch (tutti::precondition_error const&) {
+        return true;
+      }
+    };
+    tutti::exchange list{world};
+    list.send(values, me);
+    if (!is_refused([&] { list.send(values, 2); }) || !is_refused([&] { list.recv(longer, me); }) ||
+        !is_refused([&] { list.recv(tutti::any_length(longer), me); }) || !is_refused([&] { list(); })) {
+      return "a wrong list is accepted";
+    }
+    list.clear();
+    list();
+    return {};
+  });
+}
