@@ -157,6 +157,32 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_message_of_any_length_arrives, Transport, suppor
   });
 }
 
+// The exchange ends when rank 1 has both messages, the one behind it included.
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_message_behind_one_of_an_exchange_does_not_wait_for_all, Transport,
+                              support::transports) {
+  support::agree<Transport>(2, [](auto& world) -> std::string {
+    elements first(1 << 20);
+    elements second(3);
+    elements answer(1);
+    tutti::send give{world};
+    tutti::recv take{world};
+    if (world.rank() == 0) {
+      tutti::exchange list{world};
+      list.send(first, 1);
+      list.recv(answer, 1);
+      tutti::request all = list.start();
+      tutti::request behind = give.start(second, 1);
+      all.wait();
+      behind.wait();
+    } else {
+      take(first, 0);
+      take(second, 0);
+      give(answer, 0);
+    }
+    return {};
+  });
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_list_that_matches_no_other_fails_on_all, Transport, support::transports) {
   // Both receive, and neither sends.
   auto const results = tutti::spawn<Transport>(2, [](auto& world) {
@@ -208,7 +234,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(an_exchange_that_ends_early_fails_on_all, Transpor
                list.recv(other, (world.rank() + 2) % 3);
                tutti::request pending = list.start();
                if (world.rank() == 1) {
-                 list.recv(other, 0);  // a message that never comes
+                 list.recv(other, 2);  // a message that never comes
                  pending.wait();
                  pending = list.start();
                  pending.cancel();

@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(an_operation_that_ends_while_its_list_has_it_is_retired_whe
     only_operation.end();
   }
   BOOST_TEST(rank.take_retired().empty());
-  rank.state.operations.advance(true);
+  rank.state.operations.advance_all();
   BOOST_TEST((rank.take_retired() == operation_pointers{&only_operation}));
   BOOST_TEST(rank.state.operations.empty());
 }
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(a_turn_may_end_the_operation_whose_turn_comes_next) {
   operation second(rank);
   operation third(rank);
   second_request = tutti::detail::access::make_request<request>(tutti::detail::operation_handle(second));
-  rank.state.operations.advance(true);
+  rank.state.operations.advance_all();
   BOOST_TEST((rank.take_retired() == operation_pointers{&second}));
   BOOST_TEST(second.turns == 1);  // asked once more for completion before it is given up
   BOOST_TEST(third.turns == 1);
@@ -142,13 +142,13 @@ BOOST_AUTO_TEST_CASE(operations_that_end_in_a_turn_within_a_turn_are_retired_onc
   bool outer = true;
   operation first(rank, [&] {
     if (std::exchange(outer, false)) {
-      rank.state.operations.advance(true);
+      rank.state.operations.advance_all();
     }
     return true;
   });
   operation second(rank, [] { return true; });
   operation third(rank);
-  rank.state.operations.advance(true);
+  rank.state.operations.advance_all();
   BOOST_TEST((rank.take_retired() == operation_pointers{&first, &second}));  // the last retired comes first
   BOOST_TEST(first.turns == 2);
   BOOST_TEST(second.turns == 1);
@@ -159,7 +159,7 @@ BOOST_AUTO_TEST_CASE(an_operation_of_a_stream_is_retired_by_the_stream) {
   quiet_rank rank;
   operation only_operation(rank, [] { return true; });
   operation_use::begin(only_operation);
-  rank.state.operations.advance(true);
+  rank.state.operations.advance_all();
   BOOST_TEST(rank.take_retired().empty());
   operation_use::end(only_operation);
   BOOST_TEST((rank.take_retired() == operation_pointers{&only_operation}));

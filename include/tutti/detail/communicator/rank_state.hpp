@@ -94,9 +94,10 @@ struct rank_state : progress_entry {
   }
   /// Advances the operations started here that can progress; after a fault, all of them, since all end.
   void advance_operations() {
-    std::size_t const count = operations.size();
-    if (operations.advance() != count && transport.fault()) [[unlikely]] {
-      operations.advance(true);
+    if (std::size_t const count = operations.size(); count != 0) {
+      if (operations.advance() != count && transport.fault()) [[unlikely]] {
+        operations.advance_all();
+      }
     }
   }
   /// Ends the operations that a reduction, or a function at an end, has cancelled meanwhile.

@@ -100,7 +100,7 @@ TUTTI_DECL void rank_state::refuse_call() const {
 
 TUTTI_DECL void rank_state::end_given_up() noexcept {
   while (!is_advancing && std::exchange(has_given_up, false)) {  // reductions run by this may cancel further operations
-    static_cast<void>(operations.advance(true));
+    operations.advance_all();
   }
 }
 

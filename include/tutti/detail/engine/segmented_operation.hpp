@@ -35,7 +35,11 @@ class segmented_operation : public untyped_operation {
   /// Adds the operation to the started ones, which every call on the communicator advances.
   void enlist() noexcept {
     note_lanes();
-    state_.operations.push_back(*this);
+    if constexpr (Transfers) {
+      state_.operations.push_back(*this, segments_.may_begin());
+    } else {
+      state_.operations.push_back(*this);
+    }
   }
 
  protected:

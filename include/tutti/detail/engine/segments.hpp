@@ -183,6 +183,19 @@ class segments {
 
   /// True if no segment is running and some have not begun: they wait for a lane, or for the gate.
   [[nodiscard]] bool is_queued() const noexcept { return active_ == 0 && begun_count_ != segments_; }
+  /// True if the next segment may begin.
+  [[nodiscard]] bool may_begin() {
+    if constexpr (Transfers) {
+      return numbers().may_begin(partner(), base_);
+    } else {
+      if constexpr (is_gated) {
+        if (gate_state_.gate != nullptr && !gate_state_.gate->may_begin(begun_count_)) {
+          return false;
+        }
+      }
+      return flows_.may_begin(base_ + begun_count_);
+    }
+  }
   /// The queue whose operations begin in order of starting: one for all collectives, one for each pair of sender and
   /// receiver.
   [[nodiscard]] std::uint64_t queue() const noexcept {
@@ -256,18 +269,6 @@ class segments {
     return {first, count, context_.schedule.blocks, part, parts, begins_};
   }
 
-  [[nodiscard]] bool may_begin() {
-    if constexpr (Transfers) {
-      return numbers().may_begin(partner(), base_);
-    } else {
-      if constexpr (is_gated) {
-        if (gate_state_.gate != nullptr && !gate_state_.gate->may_begin(begun_count_)) {
-          return false;
-        }
-      }
-      return flows_.may_begin(base_ + begun_count_);
-    }
-  }
   /// Begins the next segment.
   [[gnu::always_inline]] void begin_segment() {
     if constexpr (Transfers) {
