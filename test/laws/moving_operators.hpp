@@ -59,7 +59,7 @@ template <class T, class World, class Topology>
 
 template <class T, class World, class Topology>
 [[nodiscard]] std::string gather(World& world, Topology topology, tutti::partition const& blocks, std::size_t segment,
-                                 rank_type root, auto const&... last) {
+                                 rank_type root, auto const& last) {
   rank_type const n = world.size();
   std::size_t const count = blocks.count();
   bool const at_root = world.rank() == root;
@@ -69,7 +69,7 @@ template <class T, class World, class Topology>
   auto const local_block = block_of(whole, blocks, world.rank());
 
   std::vector<T> whole_output(at_root ? count : 0);
-  op(local_block, whole_output, root, last...);
+  op(local_block, whole_output, root, last);
   if (at_root && !equal_bits(whole_output, whole)) {
     return wrong<Topology>("gather", "", n, count, segment, root);
   }
@@ -77,19 +77,25 @@ template <class T, class World, class Topology>
   if (at_root) {  // in place: the root's block is already there
     auto const place = std::span(whole_output).subspan(blocks.begin(root), local_block.size());
     std::copy(local_block.begin(), local_block.end(), place.begin());
-    op(place, whole_output, root, last...);
+    op(place, whole_output, root, last);
   } else {
-    op(local_block, whole_output, root, last...);
+    op(local_block, whole_output, root, last);
   }
   if (at_root && !equal_bits(whole_output, whole)) {
     return wrong<Topology>("gather in place", "", n, count, segment, root);
+  }
+  if constexpr (std::same_as<decltype(last), tutti::partition const&>) {  // lengths that each rank tells the root
+    auto const result = op.gather_uneven(local_block, root);
+    if (!equal_bits(result.elements, at_root ? whole : std::vector<T>()) || !(result.blocks == blocks)) {
+      return wrong<Topology>("gather: gather_uneven", "", n, count, segment, root);
+    }
   }
   return {};
 }
 
 template <class T, class World, class Topology>
 [[nodiscard]] std::string scatter(World& world, Topology topology, tutti::partition const& blocks, std::size_t segment,
-                                  rank_type root, auto const&... last) {
+                                  rank_type root, auto const& last) {
   rank_type const n = world.size();
   std::size_t const count = blocks.count();
   bool const at_root = world.rank() == root;
@@ -100,20 +106,26 @@ template <class T, class World, class Topology>
 
   std::vector<T> local_block(expected.size());
   auto whole_input = at_root ? whole : std::vector<T>();
-  op(whole_input, local_block, root, last...);
+  op(whole_input, local_block, root, last);
   if (!equal_bits(local_block, expected) || (at_root && !equal_bits(whole_input, whole))) {
     return wrong<Topology>("scatter", "", n, count, segment, root);
   }
   spoil(local_block);
   if (at_root) {
-    op(whole_input, std::span(whole_input).subspan(blocks.begin(root), local_block.size()), root, last...);
+    op(whole_input, std::span(whole_input).subspan(blocks.begin(root), local_block.size()), root, last);
     local_block = block_of(whole_input, blocks, root);
   } else {
-    auto pending = op.start(whole_input, local_block, root, last...);
+    auto pending = op.start(whole_input, local_block, root, last);
     pending.wait();
   }
   if (!equal_bits(local_block, expected)) {
     return wrong<Topology>("scatter in place", "", n, count, segment, root);
+  }
+  if constexpr (std::same_as<decltype(last), tutti::partition const&>) {  // lengths that the root tells each rank
+    auto const result = op.scatter_uneven(whole_input, at_root ? blocks : tutti::partition{}, root);
+    if (!equal_bits(result, expected)) {
+      return wrong<Topology>("scatter_uneven", "", n, count, segment, root);
+    }
   }
   return {};
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/detail/base/linkage.hpp>
+#include <tutti/extend/element.hpp>
 #include <tutti/extend/types.hpp>
 
 #include <bit>
@@ -68,6 +69,13 @@ class partition {
   std::vector<std::size_t> begins_;
   std::size_t longest_ = 0;
   std::uint32_t identity_ = 0;
+};
+
+/// The blocks of all ranks, one behind the other, and their lengths.
+template <element T>
+struct gathered_blocks {
+  std::vector<T> elements;  ///< the elements of all ranks
+  partition blocks;         ///< the blocks: rank r's begins at element blocks.begin(r)
 };
 
 }  // namespace tutti
