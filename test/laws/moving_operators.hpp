@@ -150,6 +150,54 @@ template <class T, class World, class Topology>
   return {};
 }
 
+/// Checks an alltoall in which each rank sends the blocks of a partition of its own.
+template <class T, class World, class Topology>
+[[nodiscard]] std::string uneven_alltoall(World& world, Topology topology, std::uint32_t seed) {
+  rank_type const n = world.size();
+  rank_type const me = world.rank();
+  tutti::alltoall op{world, run_as(topology)};
+  op.segment(1000);  // has no effect on blocks of any lengths
+  auto const sent_by = [&](rank_type r) { return drawn_blocks(n, seed + r); };
+  std::vector<std::size_t> received_lengths;
+  std::vector<T> expected;
+  for (rank_type sender = 0; sender < n; ++sender) {
+    tutti::partition const blocks = sent_by(sender);
+    received_lengths.push_back(blocks.length(me));
+    auto const block = block_of(contributions<T>(sender, blocks.count(), 0), blocks, me);
+    expected.insert(expected.end(), block.begin(), block.end());
+  }
+  tutti::partition const outgoing = sent_by(me);
+  tutti::partition const incoming(received_lengths);
+  auto const input = contributions<T>(me, outgoing.count(), 0);
+  auto const complaint = [&](char const* description) {
+    return wrong<Topology>(description, "", n, outgoing.count(), 0);
+  };
+
+  std::vector<T> output(incoming.count());
+  op(input, output, outgoing, incoming);
+  if (!equal_bits(output, expected)) {
+    return complaint("alltoall of any lengths");
+  }
+  auto const result = op.exchange_uneven(input, outgoing);
+  if (!equal_bits(result.elements, expected) || !(result.blocks == incoming)) {
+    return complaint("exchange_uneven");
+  }
+  spoil(output);
+  auto pending = op.start(input, output, outgoing, incoming);
+  std::vector<T> equal_output(n);
+  op(contributions<T>(me, n, 0), equal_output);  // equal blocks between
+  pending.wait();
+  if (!equal_bits(output, expected)) {
+    return complaint("alltoall of any lengths, started");
+  }
+  for (rank_type sender = 0; sender < n; ++sender) {
+    if (!equal_bits(std::vector{equal_output[sender]}, std::vector{contribution<T>(sender, me, 0)})) {
+      return complaint("alltoall of equal lengths after others");
+    }
+  }
+  return {};
+}
+
 /// The last argument of gather and scatter: the number of elements of equal blocks, or the partition.
 [[nodiscard]] inline std::size_t total_or(tutti::partition const& blocks) {
   return blocks.count();
@@ -214,9 +262,13 @@ template <class T, class World, class Topology>
 template <class T, class World, class Topology>
 [[nodiscard]] std::string alltoalls(World& world, Topology topology, std::size_t longest) {
   if constexpr (tutti::offers<Topology, tutti::op::alltoall>) {
-    return each_length(longest, [&](std::size_t count, std::size_t segment) {
+    std::string complaint = each_length(longest, [&](std::size_t count, std::size_t segment) {
       return alltoall<T>(world, topology, count / world.size(), segment);
     });
+    for (std::uint32_t const seed : {0U, 100U}) {
+      complaint = complaint.empty() ? uneven_alltoall<T>(world, topology, seed) : complaint;
+    }
+    return complaint;
   }
   return {};
 }

@@ -24,7 +24,7 @@ namespace tutti::inline v0_1_0 {
 ///
 /// allgather, reduce_scatter, gather and scatter take one behind their other arguments. All ranks pass equal
 /// partitions; an operation in which they differ ends with an error. Lengths that are those of block_size make the
-/// operation without a partition.
+/// operation without a partition. alltoall takes two, which are this rank's own.
 ///
 /// Cost: one word for each rank; a started operation copies them.
 /// Thread safety: as a std::vector.
@@ -71,7 +71,7 @@ class partition {
   std::uint32_t identity_ = 0;
 };
 
-/// The blocks of all ranks, one behind the other, and their lengths.
+/// The blocks that come from all ranks, one behind the other, and their lengths.
 template <element T>
 struct gathered_blocks {
   std::vector<T> elements;  ///< the elements of all ranks

@@ -9,6 +9,7 @@
 #include <tutti/detail/engine/device_launcher.hpp>
 #include <tutti/detail/engine/lift_first.hpp>
 #include <tutti/detail/engine/operation.hpp>
+#include <tutti/detail/engine/pair_blocks.hpp>
 #include <tutti/detail/engine/refusals.hpp>
 #include <tutti/extend/partition.hpp>
 #include <tutti/extend/topology.hpp>
@@ -99,7 +100,7 @@ class launcher {
   /// @throws precondition_error if the call is refused (`call_guard`, `expect_rank_order`), and as `operation::start`
   /// and `segmented_operation::finish`
   [[gnu::always_inline]] void run(Op op, Payload payload, tutti::call const& call, memories const& memory,
-                                  std::size_t count, partition const* blocks = nullptr) {
+                                  std::size_t count, lengths_of<Op> const* blocks = nullptr) {
     call_guard guard(access::state(world_));
     auto const choice = pick(op, payload, count, blocks);
     write_call_record(blocking_->call_record(), call, op, count, choice, blocks);
@@ -112,7 +113,7 @@ class launcher {
   /// Starts an operation that later calls advance.
   /// @throws precondition_error if the call is refused, and as `operation::start`. Later errors are the operation's
   [[nodiscard]] operation_handle launch(Op op, Payload payload, tutti::call const& call, memories const& memory,
-                                        std::size_t count, partition const* blocks = nullptr) {
+                                        std::size_t count, lengths_of<Op> const* blocks = nullptr) {
     call_guard guard(access::state(world_));
     progress_list::take(access::state(world_));
     auto const choice = pick(op, payload, count, blocks);
@@ -158,7 +159,7 @@ class launcher {
 
   /// Chooses schedule and segment size for this operation. @throws exceptions of the topology
   [[nodiscard]] schedule_choice<schedule> pick(Op const& op, Payload const& payload, std::size_t count,
-                                               partition const* blocks) const {
+                                               lengths_of<Op> const* blocks) const {
     std::size_t const size = payload.size_of(memory::output);
     if constexpr (picks) {
       schedule_requirements requirements = needs;
@@ -177,7 +178,7 @@ class launcher {
   /// written in parts stalls the processor, since stores are forwarded only to loads that they cover. Four such copies
   /// were a fifth of a short operation.
   void write_call_record(call& record, tutti::call const& call, Op const& op, std::size_t count,
-                         schedule_choice<schedule> const& choice, partition const* blocks) const {
+                         schedule_choice<schedule> const& choice, lengths_of<Op> const* blocks) const {
     auto const settings = settings_of(choice.topology);
     std::uint32_t identity = call.identity ^ function_;
     if constexpr (has_settings<schedule>) {
