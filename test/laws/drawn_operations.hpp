@@ -315,11 +315,11 @@ class drawn_operations {
       return d.blocks.length((2 * sender + receiver) % n_);
     };
     auto const sent_by = [&](rank_type sender) {
-      std::vector<std::size_t> lengths;
+      std::vector<std::size_t> block_lengths;
       for (rank_type r = 0; r < n_; ++r) {
-        lengths.push_back(length(sender, r));
+        block_lengths.push_back(length(sender, r));
       }
-      return tutti::partition(lengths);
+      return tutti::partition(block_lengths);
     };
     std::vector<std::size_t> received_lengths;
     for (rank_type r = 0; r < n_; ++r) {
