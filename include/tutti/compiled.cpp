@@ -48,6 +48,7 @@
 #include <tutti/detail/core/node_identity.ipp>
 #include <tutti/detail/core/progress_list.ipp>
 #include <tutti/detail/core/standard_numbers.ipp>
+#include <tutti/detail/engine/pair_blocks.ipp>
 #include <tutti/detail/engine/refusals.ipp>
 #include <tutti/detail/locality/either_descriptor.ipp>
 #include <tutti/detail/net/address.ipp>

@@ -129,6 +129,8 @@ template <class World>
   law("scatter", [&] { scatter(input, part, 0, count); });
   tutti::alltoall exchange{world, tutti::direct{}};
   law("alltoall", [&] { exchange(wide, wide_output); });
+  tutti::partition const pairs(std::vector<std::size_t>(world.size(), wide.size() / world.size()));
+  law("alltoall of any lengths", [&] { exchange(wide, wide_output, pairs, pairs); });
   tutti::barrier meet{world, tutti::doubling{}};
   law("barrier", [&] { meet(); });
   tutti::send give{world};

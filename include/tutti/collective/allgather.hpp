@@ -16,13 +16,6 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// The blocks of all ranks, one behind the other, and their lengths.
-template <element T>
-struct gathered_blocks {
-  std::vector<T> elements;  ///< the elements of all ranks
-  partition blocks;         ///< the blocks: rank r's begins at element blocks.begin(r)
-};
-
 /// Every rank ends with the blocks of all ranks, in rank order. If the count is no multiple of n, block lengths differ
 /// by at most one element: see block_begin and block_size. A partition gives them any lengths.
 ///

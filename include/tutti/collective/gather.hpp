@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/collective/asynchronous.hpp>
+#include <tutti/collective/broadcast.hpp>
 #include <tutti/collective/concept.hpp>
 #include <tutti/collective/operator_base.hpp>
 #include <tutti/collective/request.hpp>
@@ -9,6 +10,9 @@
 #include <tutti/detail/engine/refusals.hpp>
 #include <tutti/detail/engine/regions.hpp>
 #include <tutti/extend/partition.hpp>
+
+#include <concepts>
+#include <vector>
 
 namespace tutti::inline v0_1_0 {
 
@@ -88,6 +92,31 @@ class gather : public operator_base<op::gather, Communicator, Topology>,
     return this->launch(operation_to(root), {sizeof(value)}, call_record<value>,
                         memory<value>(detail::elements_of<value>(input), elements(output), root, blocks),
                         blocks.count(), &blocks);
+  }
+
+  /// Gathers blocks of any lengths. Each rank need know the length of its own block only. All ranks call this form.
+  ///
+  ///     auto const all = collect.gather_uneven(my_rows, 0);
+  ///     all.elements[all.blocks.begin(2)];  // at rank 0: the first element of rank 2, if it has given one
+  ///
+  /// Every rank gets the lengths, because ranks inside a tree forward blocks of others; the root alone gets elements.
+  ///
+  /// Cost: three operations: a gather and a broadcast of one std::size_t of each rank, then the gather of the elements,
+  /// in new memory.
+  template <buffer Input>
+    requires std::default_initializable<buffer_value_t<Input>> && mutable_buffer<std::vector<buffer_value_t<Input>>> &&
+             offers<Topology, op::broadcast>
+  [[nodiscard]] gathered_blocks<buffer_value_t<Input>> gather_uneven(Input const& input, rank_type root) {
+    auto const source = elements(input);
+    std::vector<std::size_t> lengths(this->world().size());
+    (*this)(source.size(), lengths, root);
+    broadcast share{this->world(), this->topology()};
+    share.deadline(this->deadline());
+    share(lengths, root);
+    gathered_blocks<buffer_value_t<Input>> result{.elements = {}, .blocks = partition(lengths)};
+    result.elements.resize(this->world().rank() == root ? result.blocks.count() : 0);
+    (*this)(source, result.elements, root, result.blocks);
+    return result;
   }
 
   using calls::operator();

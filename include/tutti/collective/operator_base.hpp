@@ -5,6 +5,7 @@
 #include <tutti/detail/communicator/access.hpp>
 #include <tutti/detail/engine/launcher.hpp>
 #include <tutti/detail/engine/memories.hpp>
+#include <tutti/detail/engine/pair_blocks.hpp>
 #include <tutti/detail/engine/payload.hpp>
 #include <tutti/extend/operation.hpp>
 #include <tutti/extend/partition.hpp>
@@ -105,7 +106,7 @@ class operator_base : detail::launcher_of<Op, Communicator, Parts...> {
   /// are detected; `blocks` has the lengths of the blocks, null if they are equal.
   [[nodiscard]] request launch(Op op, typename detail::parts_of<Op, Parts...>::payload const& elements,
                                call const& call_record, detail::memories const& memory, std::size_t count,
-                               partition const* blocks = nullptr) {
+                               detail::lengths_of<Op> const* blocks = nullptr) {
     return detail::access::make_request<request>(launcher::launch(op, elements, call_record, memory, count, blocks));
   }
   using launcher::launch_in_stream;

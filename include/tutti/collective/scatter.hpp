@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/collective/asynchronous.hpp>
+#include <tutti/collective/broadcast.hpp>
 #include <tutti/collective/concept.hpp>
 #include <tutti/collective/operator_base.hpp>
 #include <tutti/collective/request.hpp>
@@ -9,6 +10,9 @@
 #include <tutti/detail/engine/refusals.hpp>
 #include <tutti/detail/engine/regions.hpp>
 #include <tutti/extend/partition.hpp>
+
+#include <concepts>
+#include <vector>
 
 namespace tutti::inline v0_1_0 {
 
@@ -91,6 +95,35 @@ class scatter : public operator_base<op::scatter, Communicator, Topology>,
                         blocks.count(), &blocks);
   }
 
+  /// Scatters blocks of any lengths, which only the root knows: returns this rank's block. All ranks call this form;
+  /// `input` and `blocks` are ignored on other ranks than the root.
+  ///
+  ///     auto const my_rows = deal.scatter_uneven(rows, blocks, 0);
+  ///
+  /// Cost: two operations: a broadcast of one std::size_t for each rank, because ranks inside a tree forward blocks of
+  /// others; then the scatter of the elements, to new memory.
+  template <buffer Input>
+    requires std::default_initializable<buffer_value_t<Input>> && mutable_buffer<std::vector<buffer_value_t<Input>>> &&
+             offers<Topology, op::broadcast>
+  [[nodiscard]] std::vector<buffer_value_t<Input>> scatter_uneven(Input const& input, partition const& blocks,
+                                                                  rank_type root) {
+    auto const source = elements(input);
+    std::vector<std::size_t> lengths(this->world().size());
+    if (this->world().rank() == root) {
+      detail::expect_partition("scatter", blocks, this->world().size());
+      expect_input(source.size(), blocks.count());
+      for (rank_type r = 0; r < blocks.size(); ++r) {
+        lengths[r] = blocks.length(r);
+      }
+    }
+    broadcast share{this->world(), this->topology()};
+    share.deadline(this->deadline());
+    share(lengths, root);
+    std::vector<buffer_value_t<Input>> result(lengths[this->world().rank()]);
+    (*this)(source, result, root, partition(lengths));
+    return result;
+  }
+
   using calls::operator();
   using calls::start;
 
@@ -101,6 +134,10 @@ class scatter : public operator_base<op::scatter, Communicator, Topology>,
   [[nodiscard]] op::scatter operation_from(rank_type root) const {
     detail::expect_root("scatter", root, this->world().size());
     return {root};
+  }
+  static void expect_input(std::size_t actual, std::size_t total) {
+    detail::expect_size("scatter: the input of the root, the elements of all ranks together,", actual, total,
+                        "; if ranks get different numbers, pass their sum or a tutti::partition as the last argument");
   }
   template <class T>
   detail::memories memory(std::span<T const> input, std::span<T> output, rank_type root, std::size_t total) const {
@@ -123,9 +160,7 @@ class scatter : public operator_base<op::scatter, Communicator, Topology>,
                           std::size_t begin) const {
     detail::memories result{.output = detail::bytes_of(output), .output_origin = begin};
     if (this->world().rank() == root) {
-      detail::expect_size(
-          "scatter: the input of the root, the elements of all ranks together,", input.size(), total,
-          "; if ranks get different numbers, pass their sum or a tutti::partition as the last argument");
+      expect_input(input.size(), total);
       expects(detail::disjoint(input, output) || output.data() == input.data() + begin,
               "scatter: input and output overlap, so the output must begin at its place in the input, element ", begin,
               "; move it there, or use separate memory");

@@ -122,7 +122,7 @@ inline constexpr bool blocks_have_owners<op::scatter> = true;
 template <>
 inline constexpr bool blocks_have_owners<op::alltoall> = true;
 
-/// True if a partition may give the blocks any lengths.
+/// True if a partition, the same on all ranks, may give the blocks any lengths.
 template <class Op>
 inline constexpr bool takes_partition = blocks_have_owners<Op>;
 template <>

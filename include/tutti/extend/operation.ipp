@@ -25,9 +25,14 @@ TUTTI_DECL void append_call(std::string& text, labelled_call const& c, operation
   std::string_view const r = bounded_text(c.reduction);
   append(text, {"(", r, r.empty() ? "" : " "});
   if (c.element[0] != 0 || c.count != 0) {
-    append(text, {bounded_text(c.element), " x ", c.count});
+    append(text, {bounded_text(c.element)});
   }
-  if (c.partition != 0) {
+  if (c.kind == operation_kind::alltoall && c.partition != 0) {
+    append(text, {" in blocks of any lengths"});
+  } else if (c.element[0] != 0 || c.count != 0) {
+    append(text, {" x ", c.count});
+  }
+  if (c.kind != operation_kind::alltoall && c.partition != 0) {
     constexpr char digits[] = "0123456789abcdef";
     char const hex[] = {digits[c.partition >> 12], digits[c.partition >> 8 & 15], digits[c.partition >> 4 & 15],
                         digits[c.partition & 15]};

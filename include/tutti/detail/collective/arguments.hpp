@@ -256,7 +256,10 @@ struct refusal<Op, Reads, Time, form<Forms...>, Arguments...> {
       fits_number<op::scatter>,
       "scatter takes (input, output, root), and behind them the total or a tutti::partition where ranks get different "
       "numbers of elements; is the root missing?");
-  static_assert(fits_number<op::alltoall>, "alltoall takes (input, output)");
+  static_assert(
+      fits_number<op::alltoall>,
+      "alltoall takes (input, output), and behind them two tutti::partition, of the lengths that are sent and "
+      "received, where they differ");
   static_assert(fits_number<meeting>, "barrier takes no arguments: it moves no elements");
   static_assert(fits_number<op::transfer> || !Reads, "send takes (data, rank); is the receiver's rank missing?");
   static_assert(fits_number<op::transfer> || Reads, "recv takes (data, rank); is the sender's rank missing?");
@@ -404,7 +407,10 @@ using scatter_calls = calls_of<op::scatter, true,
                                form<form<reads<any_element>, writes<same_element>, rank_argument>,
                                     form<reads<any_element>, writes<same_element>, rank_argument, total_argument>,
                                     form<reads<any_element>, writes<same_element>, rank_argument, partition_argument>>>;
-using alltoall_calls = calls_of<op::alltoall, true, form<form<reads<any_element>, writes<same_element>>>>;
+using alltoall_calls =
+    calls_of<op::alltoall, true,
+             form<form<reads<any_element>, writes<same_element>>,
+                  form<reads<any_element>, writes<same_element>, partition_argument, partition_argument>>>;
 using barrier_calls = calls_of<meeting, false, form<form<>>>;
 using send_calls =
     calls_of<op::transfer, true, form<form<reads<any_element>, rank_argument>, form<sent_container, rank_argument>>>;

@@ -206,7 +206,7 @@ TUTTI_DECL void untyped_operation::end_with_exception() {
 TUTTI_DECL error untyped_operation::make_error(failure kind, std::string_view text,
                                                std::vector<rank_type> const& at_fault) const {
   std::string full_text(text);
-  if (kind == failure::mismatch && call_.partition != 0) {
+  if (kind == failure::mismatch && call_.partition != 0 && call_.kind != operation_kind::alltoall) {
     append(full_text, {"; the block of rank ", state_.rank, " has ", own_block_, " of the ", call_.count, " elements"});
   }
   return state_.report(kind, full_text, call_, number_, step_number(),

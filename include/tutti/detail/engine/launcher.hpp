@@ -9,6 +9,7 @@
 #include <tutti/detail/engine/device_launcher.hpp>
 #include <tutti/detail/engine/lift_first.hpp>
 #include <tutti/detail/engine/operation.hpp>
+#include <tutti/detail/engine/pair_blocks.hpp>
 #include <tutti/detail/engine/refusals.hpp>
 #include <tutti/extend/partition.hpp>
 #include <tutti/extend/topology.hpp>
@@ -102,7 +103,7 @@ class launcher {
   /// @throws precondition_error if the call is refused (`call_guard`, `expect_rank_order`), and as `operation::start`
   /// and `segmented_operation::finish`
   [[gnu::always_inline]] void run(Op op, Payload payload, tutti::call const& call, memories const& memory,
-                                  std::size_t count, partition const* blocks = nullptr) {
+                                  std::size_t count, lengths_of<Op> const* blocks = nullptr) {
     call_guard guard(access::state(world_));
     auto const choice = pick(op, payload, count, blocks);
     announce(*blocking_, call, op, count, choice, blocks);
@@ -114,7 +115,7 @@ class launcher {
   /// Starts an operation that later calls advance.
   /// @throws precondition_error if the call is refused, and as `operation::start`. Later errors are the operation's
   [[nodiscard]] operation_handle launch(Op op, Payload payload, tutti::call const& call, memories const& memory,
-                                        std::size_t count, partition const* blocks = nullptr) {
+                                        std::size_t count, lengths_of<Op> const* blocks = nullptr) {
     call_guard guard(access::state(world_));
     progress_list::take(access::state(world_));
     auto const choice = pick(op, payload, count, blocks);
@@ -159,7 +160,7 @@ class launcher {
 
   /// Chooses schedule and segment size for this operation. @throws exceptions of the topology
   [[nodiscard]] schedule_choice<schedule> pick(Op const& op, Payload const& payload, std::size_t count,
-                                               partition const* blocks) const {
+                                               lengths_of<Op> const* blocks) const {
     std::size_t const size = payload.size_of(memory::output);
     if constexpr (picks) {
       schedule_requirements requirements = needs;
@@ -176,7 +177,7 @@ class launcher {
   /// @throws precondition_error like `expect_rank_order`
   [[gnu::always_inline]] void announce(untyped_operation& operation, tutti::call const& call, Op const& op,
                                        std::size_t count, schedule_choice<schedule> const& choice,
-                                       partition const* blocks) const {
+                                       lengths_of<Op> const* blocks) const {
     bool const is_relabelled = operation.label_number() != label_.number;
     write_call_record(operation.call_record(), is_relabelled, call, op, count, choice, blocks);
     if (is_relabelled) [[unlikely]] {
@@ -192,7 +193,7 @@ class launcher {
   /// cover. Four such copies were a fifth of a short operation.
   [[gnu::always_inline]] void write_call_record(call& record, bool is_new, tutti::call const& call, Op const& op,
                                                 std::size_t count, schedule_choice<schedule> const& choice,
-                                                partition const* blocks) const {
+                                                lengths_of<Op> const* blocks) const {
     auto const settings = settings_of(choice.topology);
     std::uint32_t identity = call.identity ^ function_;
     if constexpr (has_settings<schedule>) {
