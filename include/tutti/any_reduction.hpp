@@ -48,13 +48,12 @@ class any_operator;
 ///     auto pending = combine.start(data, count);
 ///
 /// The operators allreduce, reduce, reduce_scatter, scan and exscan of any_reduction take pointers and a number of
-/// elements where those of other reductions take buffers; input and output may be one. A root or a partition follows. A
-/// reduction before the other arguments is that of this call alone. Such a rank and one that has the type in its code
-/// may meet in one operation, with equal bits.
+/// elements where those of other reductions take buffers; input and output may be one. A root follows; a partition
+/// stands for the count. A reduction before the other arguments is that of this call alone. Such a rank and one that
+/// has the type in its code may meet in one operation, with equal bits.
 ///
-/// Cost: an operation costs that of the typed operator; the first one after one by another reduction copies some 150
-/// bytes.
-/// Thread safety: copies may be made and dropped by several threads.
+/// Cost: that of the typed operator; some 150 bytes are copied where an operation is by another reduction than the
+/// last. Thread safety: copies may be made and dropped by several threads.
 class any_reduction {
  public:
   /// A function of the user: each of the n elements of `inout` becomes `input` * `inout`, where `input` comes from
@@ -112,9 +111,9 @@ struct any_operation {
 /// @throws precondition_error if input and output overlap in part
 [[nodiscard]] inline memories any_vectors(char const* operation, reduction_entry const& entry, void const* input,
                                           void* output, std::size_t count) {
-  std::size_t const bytes = count * entry.code.size_of(memory::output);
-  std::span const source(static_cast<std::byte const*>(input), bytes);
-  std::span const target(static_cast<std::byte*>(output), bytes);
+  std::size_t const size = entry.code.size_of(memory::output);
+  std::span const source = bytes_at(input, count, size);
+  std::span const target = bytes_at(output, count, size);
   expects(same_or_apart(source, target), operation,
           ": input and output overlap; use the same memory for both, or separate memory");
   return {.input = source.data(), .work = target.data(), .output = target.data()};
@@ -154,8 +153,8 @@ class any_operator : public operator_base<Op, Communicator, Topology, any_reduct
  public:
   using Calls::operator()...;
   using Calls::start...;
-  void operator()(...) = delete;  // takes pointers, a count, and a root or a partition; a reduction may come first
-  void start(...) = delete;       // takes pointers, a count, and a root or a partition; a reduction may come first
+  void operator()(...) = delete;  // takes pointers and a count, and a root if there is one; a reduction may come first
+  void start(...) = delete;       // takes pointers and a count, and a root if there is one; a reduction may come first
 
  protected:
   any_operator(Communicator& world, Topology topology, any_reduction const& reduction)
@@ -304,8 +303,8 @@ class reduce_scatter<Communicator, Topology, any_reduction>
   static operation apart(entry const& e, void const* input, void* output, std::size_t count, std::size_t begin,
                          std::size_t length) {
     std::size_t const size = e.code.size_of(memory::output);
-    std::span const source(static_cast<std::byte const*>(input), count * size);
-    std::span const target(static_cast<std::byte*>(output), length * size);
+    std::span const source = detail::bytes_at(input, count, size);
+    std::span const target = detail::bytes_at(output, length, size);
     expects(detail::disjoint(source, target),
             "reduce_scatter: input and output overlap; call it in place with one vector instead");
     return {{}, {.input = source.data(), .output = target.data(), .output_origin = begin}, count};
