@@ -191,12 +191,21 @@ struct operation_number {
   return seed;
 }
 
+namespace detail {
+
+/// The hash of the names of an element type and a reduction, as a part of a call's identity; 0 if both are empty.
+[[nodiscard]] constexpr std::uint32_t names_identity(std::string_view element, std::string_view reduction) noexcept {
+  return hash(reduction, hash("|", hash(element))) ^ hash("|");
+}
+
+}  // namespace detail
+
 /// The call of an operator whose count and root are still open.
 [[nodiscard]] constexpr call make_call(operation_kind kind, std::string_view element, std::string_view reduction,
                                        std::string_view topology) noexcept {
   call c;
   c.kind = kind;
-  c.identity = hash(topology, hash("|", hash(reduction, hash("|", hash(element)))));
+  c.identity = detail::names_identity(element, reduction) ^ hash(topology) ^ hash({});  // an empty name adds 0
   auto const keep = []<std::size_t Size>(char(&destination)[Size], std::string_view source) {
     for (std::size_t i = 0; i < source.size() && i + 1 < Size; ++i) {
       destination[i] = source[i];

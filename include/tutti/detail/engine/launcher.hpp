@@ -9,7 +9,9 @@
 #include <tutti/detail/engine/device_launcher.hpp>
 #include <tutti/detail/engine/lift_first.hpp>
 #include <tutti/detail/engine/operation.hpp>
+#include <tutti/detail/engine/optional_aggregators.hpp>
 #include <tutti/detail/engine/pair_blocks.hpp>
+#include <tutti/detail/engine/reduction_entry.hpp>
 #include <tutti/detail/engine/refusals.hpp>
 #include <tutti/extend/partition.hpp>
 #include <tutti/extend/topology.hpp>
@@ -21,11 +23,15 @@
 
 namespace tutti::inline v0_1_0::detail::inline engine {
 
+/// True if the reduction is known at run time, and with it the demands of an operation on its schedule.
+template <class Payload>
+inline constexpr bool is_known_at_run_time = std::same_as<Payload, combining_any>;
+
 /// True if in-network aggregators can do what the payload needs; else the operation runs without
 /// them.
 template <class Transport, class Payload>
 inline constexpr bool can_aggregate = [] {
-  if constexpr (aggregates<Transport>) {
+  if constexpr (aggregates<Transport> && !is_known_at_run_time<Payload>) {
     return Transport::supports(Payload::in_network);
   } else {
     return false;
@@ -35,15 +41,29 @@ inline constexpr bool can_aggregate = [] {
 /// True if aggregators may be used where the topology has them. False if contributions must be lifted first and the
 /// topology chooses at run time: its schedules are of one type, which `lift_first` cannot adapt.
 template <class Transport, class Op, class Payload, class Topology>
-inline constexpr bool uses_aggregators =
-    can_aggregate<Transport, Payload> && !(Payload::lifts_for_aggregators && chooses_schedule<Topology, Op>);
+inline constexpr bool uses_aggregators = [] {
+  if constexpr (can_aggregate<Transport, Payload>) {
+    return !(Payload::lifts_for_aggregators && chooses_schedule<Topology, Op>);
+  } else {
+    return false;
+  }
+}();
 
-/// The topology to run for the one that the user gave: without aggregators, with lifting first, or unchanged.
+/// The topology to run for the one that the user gave: without aggregators, with lifting first, as each operation
+/// demands, or unchanged.
 template <class Transport, class Op, class Payload, class Topology>
 [[nodiscard]] constexpr auto runnable(Topology const& t) {
-  if constexpr (has_aggregators<Topology, Op> && !uses_aggregators<Transport, Op, Payload, Topology>) {
+  if constexpr (!has_aggregators<Topology, Op>) {
+    return t;
+  } else if constexpr (is_known_at_run_time<Payload> && aggregates<Transport>) {
+    if constexpr (chooses_schedule<Topology, Op>) {
+      return t;
+    } else {
+      return optional_aggregators<Topology>(t);
+    }
+  } else if constexpr (!uses_aggregators<Transport, Op, Payload, Topology>) {
     return t.without_aggregators();
-  } else if constexpr (has_aggregators<Topology, Op> && Payload::lifts_for_aggregators) {
+  } else if constexpr (Payload::lifts_for_aggregators) {
     return lift_first<Topology>{t};
   } else {
     return t;
@@ -72,8 +92,13 @@ class launcher {
             [](untyped_operation& operation) noexcept { delete &static_cast<operation_type&>(operation); })),
         on_device_(world_, topology_, payload),
         deadline_(world.deadline()) {
-    if constexpr (!std::same_as<Payload, moving>) {
+    if constexpr (is_known_at_run_time<Payload>) {
+      run_time_payload_ = payload;
+    }
+    if constexpr (!std::same_as<Payload, moving> && !is_known_at_run_time<Payload>) {
       payload.expect_room(world.size());
+    }
+    if constexpr (!std::same_as<Payload, moving>) {
       function_ = payload.identity();
     }
     if constexpr (has_fixed_settings) {
@@ -93,7 +118,7 @@ class launcher {
   [[nodiscard]] auto explain(std::size_t bytes) const
     requires chooses_schedule<topology_type, Op>
   {
-    return topology_.explain(Op{}, bytes, needs);
+    return topology_.explain(Op{}, bytes, requirements(run_time_payload_));
   }
 
  protected:
@@ -106,7 +131,7 @@ class launcher {
                                   std::size_t count, lengths_of<Op> const* blocks = nullptr) {
     call_guard guard(access::state(world_));
     auto const choice = pick(op, payload, count, blocks);
-    announce(*blocking_, call, op, count, choice, blocks);
+    announce(*blocking_, payload, call, op, count, choice, blocks);
     blocking_->start(choice, op, payload, memory, count, blocks);
     blocking_->finish(deadline_);
     guard.end();
@@ -124,7 +149,7 @@ class launcher {
                                            : pool_->adopt(new operation_type(world_, topology_, payload, pool_.get()));
     next.set_limit(deadline_);
     try {
-      announce(next, call, op, count, choice, blocks);
+      announce(next, payload, call, op, count, choice, blocks);
       next.start(choice, op, payload, memory, count, blocks);
     } catch (...) {
       next.retire();
@@ -146,16 +171,26 @@ class launcher {
     tutti::call record;
     schedule_choice<schedule> const choice{topology_, 0};
     write_call_record(record, true, call, op, count, choice, nullptr);
-    expect_rank_order(choice.topology, record);
+    expect_rank_order(payload, choice.topology, record);
     on_device_.enqueue(world_, op, payload, record, memory, count, deadline_, stream);
     guard.end();
   }
 
  private:
   static constexpr bool picks = chooses_schedule<topology_type, Op>;
-  static constexpr schedule_requirements needs{
-      .in_rank_order = Payload::in_rank_order,
-      .may_aggregate = uses_aggregators<transport_type, Op, Payload, Topology>};
+  /// The demands of an operation on its schedule, but for its partition. `payload` matters if it is known at run time.
+  template <class AnyPayload>
+  [[nodiscard]] static constexpr schedule_requirements requirements([[maybe_unused]] AnyPayload const& payload) {
+    if constexpr (!is_known_at_run_time<Payload>) {
+      return {.in_rank_order = Payload::in_rank_order,
+              .may_aggregate = uses_aggregators<transport_type, Op, Payload, Topology>};
+    } else if constexpr (aggregates<transport_type>) {
+      return {.in_rank_order = payload.entry->in_rank_order,
+              .may_aggregate = transport_type::supports(payload.entry->code.in_network())};
+    } else {
+      return {.in_rank_order = payload.entry->in_rank_order};
+    }
+  }
   static constexpr bool has_fixed_settings = !picks && has_settings<topology_type>;
 
   /// Chooses schedule and segment size for this operation. @throws exceptions of the topology
@@ -163,9 +198,9 @@ class launcher {
                                                lengths_of<Op> const* blocks) const {
     std::size_t const size = payload.size_of(memory::output);
     if constexpr (picks) {
-      schedule_requirements requirements = needs;
-      requirements.share_class = blocks != nullptr ? blocks->share_class() : 0;
-      auto choice = topology_.choose(op, count * size, requirements);
+      schedule_requirements needs = requirements(payload);
+      needs.share_class = blocks != nullptr ? blocks->share_class() : 0;
+      auto choice = topology_.choose(op, count * size, needs);
       choice.segment_bytes = segment_ != 0 ? segment_ : choice.segment_bytes;
       return choice;
     } else {
@@ -175,15 +210,15 @@ class launcher {
 
   /// Writes the call record and the label of an operation, and checks the order in which its schedule combines.
   /// @throws precondition_error like `expect_rank_order`
-  [[gnu::always_inline]] void announce(untyped_operation& operation, tutti::call const& call, Op const& op,
-                                       std::size_t count, schedule_choice<schedule> const& choice,
+  [[gnu::always_inline]] void announce(untyped_operation& operation, Payload const& payload, tutti::call const& call,
+                                       Op const& op, std::size_t count, schedule_choice<schedule> const& choice,
                                        lengths_of<Op> const* blocks) const {
     bool const is_relabelled = operation.label_number() != label_.number;
     write_call_record(operation.call_record(), is_relabelled, call, op, count, choice, blocks);
     if (is_relabelled) [[unlikely]] {
       operation.set_label(label_);
     }
-    expect_rank_order(choice.topology, operation.call_record());
+    expect_rank_order(payload, choice.topology, operation.call_record());
   }
 
   /// Writes the call record, by which ranks that run different schedules or segments are detected.
@@ -234,9 +269,10 @@ class launcher {
 
   /// Checks that the schedule, known only now if chosen at run time, combines in the order that the reduction needs.
   /// @throws precondition_error
-  void expect_rank_order([[maybe_unused]] schedule const& topology, [[maybe_unused]] call const& record) const {
-    if constexpr (Payload::in_rank_order && !schedule::keeps_rank_order) {
-      if (!combines_in_rank_order<Op>(topology, world_.size())) [[unlikely]] {
+  void expect_rank_order([[maybe_unused]] Payload const& payload, [[maybe_unused]] schedule const& topology,
+                         [[maybe_unused]] call const& record) const {
+    if constexpr (!schedule::keeps_rank_order) {
+      if (requirements(payload).in_rank_order && !combines_in_rank_order<Op>(topology, world_.size())) [[unlikely]] {
         refuse_rank_order(describe(record));
       }
     }
@@ -244,6 +280,7 @@ class launcher {
 
   mutable Communicator world_;  ///< own name of the communicator; mutable, as a const operator runs operations
   struct no_settings {};
+  struct no_payload {};
 
   [[no_unique_address]] topology_type topology_;
   [[no_unique_address]] std::conditional_t<has_fixed_settings, topology_settings, no_settings> fixed_settings_;
@@ -254,6 +291,8 @@ class launcher {
   std::size_t segment_ = 0;
   std::uint32_t function_ = 0;  ///< identity of the reduction
   untyped_operation::numbered_label label_;
+  /// The reduction of construction, where it is known at run time.
+  [[no_unique_address]] std::conditional_t<is_known_at_run_time<Payload>, Payload, no_payload> run_time_payload_{};
 };
 
 }  // namespace tutti::detail::engine

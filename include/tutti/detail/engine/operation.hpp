@@ -4,8 +4,10 @@
 #include <tutti/detail/engine/aggregator_share.hpp>
 #include <tutti/detail/engine/pair_blocks.hpp>
 #include <tutti/detail/engine/payload.hpp>
+#include <tutti/detail/engine/reduction_entry.hpp>
 #include <tutti/detail/engine/run_context.hpp>
 #include <tutti/detail/engine/segmented_operation.hpp>
+#include <tutti/extend/intrusive_pointer.hpp>
 #include <tutti/extend/operation.hpp>
 #include <tutti/extend/partition.hpp>
 #include <tutti/extend/topology.hpp>
@@ -132,6 +134,13 @@ class operation : private operation_arguments<Topology, Op, Payload>,
     if constexpr (std::same_as<Payload, moving>) {
       this->segments_.set_element_bytes(elements.element_bytes);
     }
+    if constexpr (std::same_as<Payload, combining_any>) {
+      if (reduction_.get() != elements.entry) {
+        elements.entry->add_reference();
+        reduction_ = intrusive_pointer(elements.entry);
+        this->segments_.set_payload(payload(elements, contributions<Op>(this->world().size(), this->world().rank())));
+      }
+    }
     if constexpr (std::same_as<Op, op::transfer>) {
       this->segments_.set_pair(op.sender, op.receiver);
     }
@@ -173,12 +182,16 @@ class operation : private operation_arguments<Topology, Op, Payload>,
       aggregates<typename Communicator::transport_type> && has_aggregators<Topology, Op>;
   struct no_aggregators {};
   struct no_begins {};
+  struct no_reduction {};
 
   bool has_schedule_ = false;  ///< the schedule's size has been read for op_
   /// Takes no space beside a bool (compilers.md: A last member without an address).
   std::conditional_t<asks_aggregators, aggregator_shares, no_aggregators> aggregators_{};
   /// The begins of the blocks of the last partition, and the end of the last block.
   std::conditional_t<takes_partition<Op>, std::vector<std::size_t>, no_begins> begins_{};
+  /// Keeps the reduction of the last operation, where it is known at run time.
+  std::conditional_t<std::same_as<Payload, combining_any>, intrusive_pointer<reduction_entry const>, no_reduction>
+      reduction_{};
 };
 
 }  // namespace tutti::detail::engine

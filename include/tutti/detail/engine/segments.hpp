@@ -59,6 +59,9 @@ class segments {
     context_.payload.set_element_bytes(bytes);
   }
 
+  /// Sets the reduction, where it is known at run time.
+  void set_payload(payload const& elements) noexcept { context_.payload = elements; }
+
   /// Sets the size of the schedule. `is_constant`: every operation until the next call of this has the same steps.
   /// @throws the exceptions of the topology
   [[gnu::always_inline]] void set_schedule(std::uint32_t steps, std::uint32_t blocks, bool is_constant) {
