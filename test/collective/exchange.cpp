@@ -170,10 +170,10 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_message_behind_one_of_an_exchange_does_not_wait_
       tutti::exchange list{world};
       list.send(first, 1);
       list.recv(answer, 1);
-      tutti::request all = list.start();
-      tutti::request behind = give.start(second, 1);
-      all.wait();
-      behind.wait();
+      tutti::request messages = list.start();
+      tutti::request next = give.start(second, 1);
+      messages.wait();
+      next.wait();
     } else {
       take(first, 0);
       take(second, 0);
