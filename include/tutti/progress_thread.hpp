@@ -52,8 +52,8 @@ namespace tutti::inline v0_1_0 {
 /// @pre it ends before the owner uses the communicator without the lock, and no thread posts while it ends
 /// @throws std::system_error if the system refuses a thread; failures of operations are thrown by their requests
 ///
-/// Cost: a thread, which spins briefly and then sleeps on the transport's descriptor; two allocations for each `post`.
-/// Thread safety: as the communicator, with the lock; `post` may be called by any thread.
+/// Cost: a thread, which spins briefly and then sleeps on the transport's descriptor; a few allocations for each
+/// `post`. Thread safety: as the communicator, with the lock; `post` may be called by any thread.
 template <class Communicator>
 class progress_thread {
  public:
@@ -79,7 +79,8 @@ class progress_thread {
   /// or null, as `request::on_end` does. `on_end` also gets an exception of `start`. After a failure, all that is
   /// posted ends with the same reason, as all calls on that communicator.
   ///
-  /// Waits while as many operations are open as the thread has capacity for. `on_end` may post, too, but never waits.
+  /// Waits while as many operations are open as the thread has capacity for. A function that this thread calls may
+  /// post, too, and is refused where it would wait.
   ///
   /// @pre the caller does not hold the lock of `pause()`; `on_end` does not throw, which its type says (noexcept)
   /// @throws precondition_error if a function that the thread calls posts beyond the capacity, or after the thread has
@@ -119,6 +120,7 @@ class progress_thread {
   }
 
  private:
+  /// A posted operation.
   struct task {
     task() = default;
     task(task const&) = delete;
@@ -128,13 +130,13 @@ class progress_thread {
     virtual void end(std::exception_ptr const& cause) noexcept = 0;
     request pending;
   };
+  using task_list = std::list<std::unique_ptr<task>>;
+
   void wake() const noexcept {
     std::uint64_t const increment = 1;
     // Fails only if the count is full, and then the descriptor is readable.
     [[maybe_unused]] auto const result = ::write(wake_event_.get(), &increment, sizeof increment);
   }
-
-  using task_list = std::list<std::unique_ptr<task>>;
 
   void enqueue(std::unique_ptr<task> next) {
     task_list item;
