@@ -91,7 +91,7 @@ class progress_thread {
     struct functions final : task {
       functions(Start&& to_start, F&& to_end) : start(std::move(to_start)), on_end(std::move(to_end)) {}
       request begin() override { return start(); }
-      void end(std::exception_ptr const& cause) noexcept override { on_end(cause); }
+      void end(std::exception_ptr cause) noexcept override { on_end(std::move(cause)); }
       Start start;
       F on_end;
     };
@@ -105,8 +105,8 @@ class progress_thread {
   [[nodiscard]] std::future<void> post(Start start) {
     std::promise<void> result;
     std::future<void> future = result.get_future();
-    post(std::move(start), [result = std::move(result)](std::exception_ptr const& cause) mutable noexcept {
-      cause ? result.set_exception(cause) : result.set_value();
+    post(std::move(start), [result = std::move(result)](std::exception_ptr cause) mutable noexcept {
+      cause ? result.set_exception(std::move(cause)) : result.set_value();
     });
     return future;
   }
@@ -127,7 +127,7 @@ class progress_thread {
     task& operator=(task const&) = delete;
     virtual ~task() = default;
     virtual request begin() = 0;
-    virtual void end(std::exception_ptr const& cause) noexcept = 0;
+    virtual void end(std::exception_ptr cause) noexcept = 0;
     request pending;
   };
   using task_list = std::list<std::unique_ptr<task>>;
@@ -167,21 +167,22 @@ class progress_thread {
     while (!batch.empty()) {
       auto const place = batch.begin();
       tasks_.splice(tasks_.end(), batch, place);
+      std::exception_ptr refusal;
       try {
         (*place)->pending = (*place)->begin();
         if ((*place)->pending.valid()) {
-          (*place)->pending.on_end([this, place](std::exception_ptr const& cause) noexcept { end(place, cause); });
-        } else {  // it has run to its end
-          end(place, nullptr);
+          (*place)->pending.on_end([this, place](std::exception_ptr cause) noexcept { end(place, std::move(cause)); });
+          continue;
         }
       } catch (...) {
-        end(place, std::current_exception());
+        refusal = std::current_exception();
       }
+      end(place, std::move(refusal));  // it could not start, or has run to its end
     }
     return has_work;
   }
   /// Reports the end of a posted operation. Called by the thread that advances it, which has the lock.
-  void end(typename task_list::iterator place, std::exception_ptr const& cause) noexcept {
+  void end(typename task_list::iterator place, std::exception_ptr cause) noexcept {
     task_list own_task;
     own_task.splice(own_task.end(), tasks_, place);
     {
@@ -189,7 +190,7 @@ class progress_thread {
       --open_count_;
     }
     has_room_.notify_one();
-    own_task.front()->end(cause);
+    own_task.front()->end(std::move(cause));
   }
 
   void run() {
