@@ -52,8 +52,8 @@ namespace tutti::inline v0_1_0 {
 /// @pre it ends before the owner uses the communicator without the lock, and no thread posts while it ends
 /// @throws std::system_error if the system refuses a thread; failures of operations are thrown by their requests
 ///
-/// Cost: a thread, which spins briefly and then sleeps on the transport's descriptor; two allocations for each `post`.
-/// Thread safety: as the communicator, with the lock; `post` may be called by any thread.
+/// Cost: a thread, which spins briefly and then sleeps on the transport's descriptor; a few allocations for each
+/// `post`. Thread safety: as the communicator, with the lock; `post` may be called by any thread.
 template <class Communicator>
 class progress_thread {
  public:
@@ -79,7 +79,8 @@ class progress_thread {
   /// or null, as `request::on_end` does. `on_end` also gets an exception of `start`. After a failure, all that is
   /// posted ends with the same reason, as all calls on that communicator.
   ///
-  /// Waits while as many operations are open as the thread has capacity for. `on_end` may post, too, but never waits.
+  /// Waits while as many operations are open as the thread has capacity for. A function that this thread calls may
+  /// post, too, and is refused where it would wait.
   ///
   /// @pre the caller does not hold the lock of `pause()`; `on_end` does not throw, which its type says (noexcept)
   /// @throws precondition_error if a function that the thread calls posts beyond the capacity, or after the thread has
@@ -90,7 +91,7 @@ class progress_thread {
     struct functions final : task {
       functions(Start&& to_start, F&& to_end) : start(std::move(to_start)), on_end(std::move(to_end)) {}
       request begin() override { return start(); }
-      void end(std::exception_ptr const& cause) noexcept override { on_end(cause); }
+      void end(std::exception_ptr cause) noexcept override { on_end(std::move(cause)); }
       Start start;
       F on_end;
     };
@@ -104,8 +105,8 @@ class progress_thread {
   [[nodiscard]] std::future<void> post(Start start) {
     std::promise<void> result;
     std::future<void> future = result.get_future();
-    post(std::move(start), [result = std::move(result)](std::exception_ptr const& cause) mutable noexcept {
-      cause ? result.set_exception(cause) : result.set_value();
+    post(std::move(start), [result = std::move(result)](std::exception_ptr cause) mutable noexcept {
+      cause ? result.set_exception(std::move(cause)) : result.set_value();
     });
     return future;
   }
@@ -119,22 +120,23 @@ class progress_thread {
   }
 
  private:
+  /// A posted operation.
   struct task {
     task() = default;
     task(task const&) = delete;
     task& operator=(task const&) = delete;
     virtual ~task() = default;
     virtual request begin() = 0;
-    virtual void end(std::exception_ptr const& cause) noexcept = 0;
+    virtual void end(std::exception_ptr cause) noexcept = 0;
     request pending;
   };
+  using task_list = std::list<std::unique_ptr<task>>;
+
   void wake() const noexcept {
     std::uint64_t const increment = 1;
     // Fails only if the count is full, and then the descriptor is readable.
     [[maybe_unused]] auto const result = ::write(wake_event_.get(), &increment, sizeof increment);
   }
-
-  using task_list = std::list<std::unique_ptr<task>>;
 
   void enqueue(std::unique_ptr<task> next) {
     task_list item;
@@ -165,21 +167,22 @@ class progress_thread {
     while (!batch.empty()) {
       auto const place = batch.begin();
       tasks_.splice(tasks_.end(), batch, place);
+      std::exception_ptr refusal;
       try {
         (*place)->pending = (*place)->begin();
         if ((*place)->pending.valid()) {
-          (*place)->pending.on_end([this, place](std::exception_ptr const& cause) noexcept { end(place, cause); });
-        } else {  // it has run to its end
-          end(place, nullptr);
+          (*place)->pending.on_end([this, place](std::exception_ptr cause) noexcept { end(place, std::move(cause)); });
+          continue;
         }
       } catch (...) {
-        end(place, std::current_exception());
+        refusal = std::current_exception();
       }
+      end(place, std::move(refusal));  // it could not start, or has run to its end
     }
     return has_work;
   }
   /// Reports the end of a posted operation. Called by the thread that advances it, which has the lock.
-  void end(typename task_list::iterator place, std::exception_ptr const& cause) noexcept {
+  void end(typename task_list::iterator place, std::exception_ptr cause) noexcept {
     task_list own_task;
     own_task.splice(own_task.end(), tasks_, place);
     {
@@ -187,7 +190,7 @@ class progress_thread {
       --open_count_;
     }
     has_room_.notify_one();
-    own_task.front()->end(cause);
+    own_task.front()->end(std::move(cause));
   }
 
   void run() {

@@ -170,9 +170,16 @@ namespace {
 /// A started operation with its request, and the calls of a function at its end.
 struct observed_operation {
   explicit observed_operation(
-      quiet_rank& rank, std::function<bool()> f = [] { return false; })
-      : run(rank, std::move(f)),
+      quiet_rank& its_rank, std::function<bool()> f = [] { return false; })
+      : rank(its_rank),
+        run(rank, std::move(f)),
         pending(tutti::detail::access::make_request<request>(tutti::detail::operation_handle(run))) {}
+  observed_operation(observed_operation const&) = delete;
+  observed_operation& operator=(observed_operation const&) = delete;
+  ~observed_operation() {
+    pending = request();
+    static_cast<void>(rank.take_retired());  // the rank lives longer
+  }
 
   auto observer() {
     return [this](std::exception_ptr const& error) noexcept {
@@ -181,6 +188,7 @@ struct observed_operation {
     };
   }
 
+  quiet_rank& rank;
   operation run;
   int calls = 0;
   std::exception_ptr cause;
