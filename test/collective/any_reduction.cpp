@@ -11,6 +11,8 @@
 #include <tutti/collective/broadcast.hpp>
 #include <tutti/collective/gather.hpp>
 #include <tutti/collective/scatter.hpp>
+#include <tutti/detail/engine/reduction_entry.hpp>
+#include <tutti/extend/any_element.hpp>
 #include <tutti/half.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/reduction/bitwise.hpp>

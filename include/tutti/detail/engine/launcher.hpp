@@ -23,10 +23,6 @@
 
 namespace tutti::inline v0_1_0::detail::inline engine {
 
-/// True if the reduction is known at run time, and with it the demands of an operation on its schedule.
-template <class Payload>
-inline constexpr bool is_known_at_run_time = std::same_as<Payload, combining_any>;
-
 /// True if in-network aggregators can do what the payload needs; else the operation runs without
 /// them.
 template <class Transport, class Payload>

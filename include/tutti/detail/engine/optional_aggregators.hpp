@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 namespace tutti::inline v0_1_0::detail::inline engine {
@@ -49,7 +50,7 @@ class optional_aggregators {
   [[nodiscard]] constexpr bool combines_in_rank_order(rank_type n) const {
     return visit([n](auto const& t) { return tutti::combines_in_rank_order<Op>(t, n); });
   }
-  [[nodiscard]] constexpr substitute_type const& without_aggregators() const noexcept { return substitute_; }
+  [[nodiscard]] constexpr substitute_type without_aggregators() const { return substitute_; }
   template <class Op>
     requires has_aggregators<Inner, Op>
   [[nodiscard]] constexpr rank_type aggregators(Op const& op, rank_type n) const {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/engine/payload.hpp>
 #include <tutti/extend/intrusive_pointer.hpp>
 #include <tutti/extend/operation.hpp>
 #include <tutti/extend/topology.hpp>
 
 #include <atomic>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 
@@ -73,6 +75,10 @@ struct combining_any {
   /// The hash of a reduction that has no arguments, and no spelling beside its name.
   [[nodiscard]] static constexpr std::uint32_t identity() noexcept { return hash({}); }
 };
+
+/// True if the reduction is known at run time, and with it the demands of an operation on its schedule.
+template <class Payload>
+inline constexpr bool is_known_at_run_time = std::same_as<Payload, combining_any>;
 
 inline payload::payload(combining_any const& policy, rank_type contributions) noexcept : payload(policy.entry->code) {
   contributions_ = contributions;
