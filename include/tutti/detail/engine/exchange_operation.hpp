@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/base/integer_cast.hpp>
 #include <tutti/detail/communicator/access.hpp>
 #include <tutti/detail/communicator/joint_operation.hpp>
 #include <tutti/detail/core/owner.hpp>
@@ -62,7 +63,7 @@ class exchange_operation : public joint_operation {
     }
     /// Makes room for a message whose length has arrived. @throws the exceptions of the container
     void make_room(std::uint64_t announced_length) {
-      auto count = static_cast<std::size_t>(announced_length);
+      auto count = integer_cast<std::size_t>(announced_length);
       this->segments_.prepare(0, {.output = target.elements(count)}, count);
       this->call_.count = count;
     }
