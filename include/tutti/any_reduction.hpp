@@ -2,7 +2,7 @@
 #pragma once
 
 // Reductions that are known at run time, and the operators that combine by them. A program that links tutti::compiled
-// finds their kernels there; else this header compiles them, which takes some seconds.
+// finds their kernels there; else this header compiles them, which takes some 20 seconds with -O2.
 
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/asynchronous.hpp>
