@@ -59,7 +59,7 @@ template <class T>
 
 template <class T>
 [[nodiscard]] bool equal_bits(std::span<T const> a, std::span<T const> b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size_bytes()) == 0);
 }
 
 template <class R>
