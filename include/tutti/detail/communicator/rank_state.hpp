@@ -132,6 +132,7 @@ struct rank_state : progress_entry {
   flow_numbers flows;
   transfer_numbers sends;
   transfer_numbers receives;
+  transfer_numbers searches{1};  ///< receives from any rank, in order of starting
   recorder recent;
   any_transport transport;
   tracing trace_functions;
