@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Measures the gain of a topology in the type. Two pinned threads sum vectors of floats over loopback: with the
-// topology compiled in, with the number of ranks in the type as well, and with the schedule as a plan, one type for
-// all topologies that are chosen at run time. They take turns; medians, and medians of ratios within a round. For the
-// cost at compile time see bench/compile.
+// topology compiled in, with the number of ranks in the type as well, with the schedule as a plan, one type for all
+// topologies that are chosen at run time, and with element type and reduction known at run time. They take turns;
+// medians, and medians of ratios within a round. For the cost at compile time see bench/compile.
 //
 //   specialisation [rounds=41] [milliseconds=1]
 #include "common/clock.hpp"
 #include "common/settings.hpp"
+#include <tutti/any_element.hpp>
+#include <tutti/any_reduction.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/spawn.hpp>
@@ -32,13 +34,14 @@ namespace {
 
 constexpr std::array<std::size_t, 6> sizes{4, 64, 1024, 4096, 16384, 65536};
 
-/// Nanoseconds of one operation by each of the three, a value per round.
+/// Nanoseconds of one operation by each of the four, a value per round.
 struct times {
   std::string_view topology;
   std::size_t bytes;
   std::vector<double> compiled_times{};
   std::vector<double> sized_times{};
   std::vector<double> planned_times{};
+  std::vector<double> named_times{};
 };
 
 void pin(unsigned core) {
@@ -79,15 +82,18 @@ void compare(World& world, SizedWorld& sized_world, bench::settings const& s, st
   tutti::allreduce compiled_sum{world, Topology{}, add};
   tutti::allreduce sized_sum{sized_world, Topology{}, add};
   tutti::allreduce planned_sum{world, steps.view(), add};
+  tutti::allreduce any_sum{world, Topology{}, tutti::any_reduction("sum", tutti::any_element("float32"))};
+  auto const named_sum = [&any_sum](std::span<float> v) { any_sum(v.data(), v.size()); };
   for (std::size_t const bytes : sizes) {
     std::vector<float> v(bytes / sizeof(float));
     std::size_t const calls = s.number("milliseconds", 1) * 1'000'000 / (150 + bytes / 8);
     times t{Topology::name, bytes};
     for (std::size_t round = 0; round < s.number("rounds", 41); ++round) {
-      for (std::size_t turn = round; turn < round + 3; ++turn) {  // another contender begins each turn
-        turn % 3 == 0   ? t.compiled_times.push_back(measure(compiled_sum, v, calls))
-        : turn % 3 == 1 ? t.sized_times.push_back(measure(sized_sum, v, calls))
-                        : t.planned_times.push_back(measure(planned_sum, v, calls));
+      for (std::size_t turn = round; turn < round + 4; ++turn) {  // another contender begins each turn
+        turn % 4 == 0   ? t.compiled_times.push_back(measure(compiled_sum, v, calls))
+        : turn % 4 == 1 ? t.sized_times.push_back(measure(sized_sum, v, calls))
+        : turn % 4 == 2 ? t.planned_times.push_back(measure(planned_sum, v, calls))
+                        : t.named_times.push_back(measure(named_sum, v, calls));
       }
     }
     rows.push_back(std::move(t));
@@ -100,7 +106,9 @@ int main(int argc, char** argv) try {
   bench::settings s;
   for (int i = 1; i < argc; ++i) {
     if (std::string_view(argv[i]) == "--help") {
-      std::puts("usage: specialisation [rounds=41] [milliseconds=1]\n\nTopologies compiled in, and the same as plans.");
+      std::puts(
+          "usage: specialisation [rounds=41] [milliseconds=1]\n\nTopologies compiled in, the same as plans, and a sum "
+          "by its name.");
       return 0;
     }
     s.add(argv[i]);
@@ -117,12 +125,13 @@ int main(int argc, char** argv) try {
     compare<tutti::star>(world, sized_world, s, rows);
     return rows;
   });
-  std::printf("%-12s %7s %12s %12s %12s %16s %16s\n", "", "bytes", "compiled in", "size, too", "plan",
-              "plan / compiled", "size / compiled");
+  std::printf("%-12s %7s %12s %12s %12s %12s %16s %16s %16s\n", "", "bytes", "compiled in", "size, too", "plan",
+              "named", "plan / compiled", "size / compiled", "named / compiled");
   for (times const& t : results[0].value()) {
-    std::printf("%-12s %7zu %9.0f ns %9.0f ns %9.0f ns %16.2f %16.2f\n", t.topology.data(), t.bytes,
-                median(t.compiled_times), median(t.sized_times), median(t.planned_times),
-                median_of_ratios(t.planned_times, t.compiled_times), median_of_ratios(t.sized_times, t.compiled_times));
+    std::printf("%-12s %7zu %9.0f ns %9.0f ns %9.0f ns %9.0f ns %16.2f %16.2f %16.2f\n", t.topology.data(), t.bytes,
+                median(t.compiled_times), median(t.sized_times), median(t.planned_times), median(t.named_times),
+                median_of_ratios(t.planned_times, t.compiled_times), median_of_ratios(t.sized_times, t.compiled_times),
+                median_of_ratios(t.named_times, t.compiled_times));
   }
   return 0;
 } catch (std::exception const& e) {

@@ -12,6 +12,7 @@
 #undef TUTTI_COMPILED
 #define TUTTI_COMPILED
 
+#include <tutti/any_reduction.ipp>
 #include <tutti/collective/group_rendezvous.ipp>
 #include <tutti/detail/base/message.ipp>
 #include <tutti/detail/base/number_text.ipp>
@@ -48,6 +49,8 @@
 #include <tutti/detail/core/node_identity.ipp>
 #include <tutti/detail/core/progress_list.ipp>
 #include <tutti/detail/core/standard_numbers.ipp>
+#include <tutti/detail/engine/pair_blocks.ipp>
+#include <tutti/detail/engine/reduction_entry.ipp>
 #include <tutti/detail/engine/refusals.ipp>
 #include <tutti/detail/locality/either_descriptor.ipp>
 #include <tutti/detail/net/address.ipp>
@@ -71,6 +74,7 @@
 #include <tutti/detail/tcp/mesh.ipp>
 #include <tutti/detail/tcp/socket_options.ipp>
 #include <tutti/environment.ipp>
+#include <tutti/extend/any_element.ipp>
 #include <tutti/extend/error.ipp>
 #include <tutti/extend/expects.ipp>
 #include <tutti/extend/member.ipp>

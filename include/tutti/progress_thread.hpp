@@ -2,17 +2,34 @@
 #pragma once
 
 #include <tutti/collective/communicator.hpp>
+#include <tutti/collective/request.hpp>
 #include <tutti/detail/communicator/access.hpp>
 #include <tutti/detail/communicator/wait.hpp>
+#include <tutti/detail/core/descriptor.hpp>
+#include <tutti/extend/expects.hpp>
 
+#include <array>
 #include <atomic>
+#include <concepts>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <future>
+#include <list>
+#include <memory>
 #include <mutex>
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <thread>
+#include <type_traits>
+#include <unistd.h>
+#include <utility>
 
 namespace tutti::inline v0_1_0 {
 
-/// A thread that advances the operations of a communicator while the owner computes.
+/// A thread that advances the operations of a communicator while the owner computes, and starts the
+/// operations that other threads post.
 ///
 ///     auto pending = sum.start(bucket);
 ///     {
@@ -24,22 +41,74 @@ namespace tutti::inline v0_1_0 {
 /// The communicator belongs to the thread, except while the lock of `pause()` is held. Starting, testing, cancelling
 /// and destroying a request need the lock, too. Without arrivals the thread sleeps.
 ///
-/// @pre it ends before the owner uses the communicator without the lock
+/// In a program whose threads all have something to send, none of them has the communicator:
+///
+///     std::future<void> const done = background.post([&] { return sum.start(bucket); });  // in any thread
+///     done.get();                                                                          // throws its error
+///
+/// Operations start in the order of posting, so all ranks must post the same operations in the same order: one thread
+/// of each rank posts, or threads agree on their turns, or each has a communicator (`dup`) and a progress_thread.
+///
+/// @pre it ends before the owner uses the communicator without the lock, and no thread posts while it ends
 /// @throws std::system_error if the system refuses a thread; failures of operations are thrown by their requests
 ///
-/// Cost: a thread, which spins briefly and then sleeps on the transport's descriptor.
-/// Thread safety: as the communicator, with the lock.
+/// Cost: a thread, which spins briefly and then sleeps on the transport's descriptor; a few allocations for each
+/// `post`. Thread safety: as the communicator, with the lock; `post` may be called by any thread.
 template <class Communicator>
 class progress_thread {
  public:
   /// Starts the thread, which holds a handle of the communicator.
-  explicit progress_thread(Communicator& world) : world_(world.alias()), thread_([this] { run(); }) {}
+  /// @param capacity the number of posted operations that may be open at a time: not started, or not ended
+  /// @throws precondition_error if it is 0
+  explicit progress_thread(Communicator& world, std::size_t capacity = 64)
+      : world_(world.alias()),
+        capacity_(
+            (expects(capacity != 0, "progress_thread: a capacity of 0 lets nobody post; give it 1 or more"), capacity)),
+        thread_([this] { run(); }) {}
   progress_thread(progress_thread const&) = delete;
   progress_thread& operator=(progress_thread const&) = delete;
+  /// Waits until all posted operations have ended, by success, an error or their deadline, and ends the thread.
   ~progress_thread() {
     stopping_.store(true, std::memory_order_relaxed);
+    wake();
     thread_.join();
     detail::access::state(world_).claim();
+  }
+
+  /// Has the thread call `start()`, which starts an operation and returns its request, and then `on_end` with its error
+  /// or null, as `request::on_end` does. `on_end` also gets an exception of `start`. After a failure, all that is
+  /// posted ends with the same reason, as all calls on that communicator.
+  ///
+  /// Waits while as many operations are open as the thread has capacity for. A function that this thread calls may
+  /// post, too, and is refused where it would wait.
+  ///
+  /// @pre the caller does not hold the lock of `pause()`; `on_end` does not throw, which its type says (noexcept)
+  /// @throws precondition_error if a function that the thread calls posts beyond the capacity, or after the thread has
+  /// ended because another one used the communicator without the lock; std::bad_alloc
+  template <std::invocable Start, class F>
+    requires std::same_as<std::invoke_result_t<Start&>, request> && std::is_nothrow_invocable_v<F&, std::exception_ptr>
+  void post(Start start, F on_end) {
+    struct functions final : task {
+      functions(Start&& to_start, F&& to_end) : start(std::move(to_start)), on_end(std::move(to_end)) {}
+      request begin() override { return start(); }
+      void end(std::exception_ptr cause) noexcept override { on_end(std::move(cause)); }
+      Start start;
+      F on_end;
+    };
+    enqueue(std::make_unique<functions>(std::move(start), std::move(on_end)));
+  }
+
+  /// Does the same, and returns a future that is ready when the operation has ended, and throws its error.
+  /// @throws precondition_error like the other `post`
+  template <std::invocable Start>
+    requires std::same_as<std::invoke_result_t<Start&>, request>
+  [[nodiscard]] std::future<void> post(Start start) {
+    std::promise<void> result;
+    std::future<void> future = result.get_future();
+    post(std::move(start), [result = std::move(result)](std::exception_ptr cause) mutable noexcept {
+      cause ? result.set_exception(std::move(cause)) : result.set_value();
+    });
+    return future;
   }
 
   /// Locks the thread out: the communicator is the caller's until the lock is released.
@@ -51,18 +120,109 @@ class progress_thread {
   }
 
  private:
+  /// A posted operation.
+  struct task {
+    task() = default;
+    task(task const&) = delete;
+    task& operator=(task const&) = delete;
+    virtual ~task() = default;
+    virtual request begin() = 0;
+    virtual void end(std::exception_ptr cause) noexcept = 0;
+    request pending;
+  };
+  using task_list = std::list<std::unique_ptr<task>>;
+
+  void wake() const noexcept {
+    std::uint64_t const increment = 1;
+    // Fails only if the count is full, and then the descriptor is readable.
+    [[maybe_unused]] auto const result = ::write(wake_event_.get(), &increment, sizeof increment);
+  }
+
+  void enqueue(std::unique_ptr<task> next) {
+    task_list item;
+    item.push_back(std::move(next));
+    {
+      std::unique_lock lock(queue_mutex_);
+      expects(open_count_ < capacity_ || std::this_thread::get_id() != thread_.get_id(),
+              "progress_thread: its own thread cannot wait until one of ", capacity_,
+              " posted operations ends; give it more capacity, or post from another thread");
+      has_room_.wait(lock, [&] { return open_count_ < capacity_ || refusal_; });
+      if (refusal_) {
+        std::rethrow_exception(refusal_);
+      }
+      ++open_count_;
+      queue_.splice(queue_.end(), item);
+    }
+    wake();
+  }
+
+  /// Starts what was posted, in its order. Returns true if there was something.
+  bool start_posted() {
+    task_list batch;
+    {
+      std::lock_guard const lock(queue_mutex_);
+      batch.swap(queue_);
+    }
+    bool const has_work = !batch.empty();
+    while (!batch.empty()) {
+      auto const place = batch.begin();
+      tasks_.splice(tasks_.end(), batch, place);
+      std::exception_ptr refusal;
+      try {
+        (*place)->pending = (*place)->begin();
+        if ((*place)->pending.valid()) {
+          (*place)->pending.on_end([this, place](std::exception_ptr cause) noexcept { end(place, std::move(cause)); });
+          continue;
+        }
+      } catch (...) {
+        refusal = std::current_exception();
+      }
+      end(place, std::move(refusal));  // it could not start, or has run to its end
+    }
+    return has_work;
+  }
+  /// Reports the end of a posted operation. Called by the thread that advances it, which has the lock.
+  void end(typename task_list::iterator place, std::exception_ptr cause) noexcept {
+    task_list own_task;
+    own_task.splice(own_task.end(), tasks_, place);
+    {
+      std::lock_guard const lock(queue_mutex_);
+      --open_count_;
+    }
+    has_room_.notify_one();
+    own_task.front()->end(std::move(cause));
+  }
+
   void run() {
     try {
       drive();
     } catch (precondition_error const&) {
       // The owner has used the communicator without the lock, and gets the error there.
+      std::lock_guard const lock(mutex_);
+      {
+        std::lock_guard const queue_lock(queue_mutex_);
+        refusal_ = std::current_exception();
+      }
+      has_room_.notify_all();
+      while (!tasks_.empty()) {
+        tasks_.front()->pending.cancel();
+      }
+      while (!queue_.empty()) {
+        auto const place = queue_.begin();
+        tasks_.splice(tasks_.end(), queue_, place);
+        end(place, refusal_);
+      }
     }
+  }
+  [[nodiscard]] bool is_done() {
+    std::lock_guard const lock(queue_mutex_);
+    return open_count_ == 0;
   }
   void drive() {
     constexpr int busy_rounds = 200;
     int idle = 0;
     time_point last_look{};
-    while (!stopping_.load(std::memory_order_relaxed)) {
+    while (!stopping_.load(std::memory_order_relaxed) || !is_done()) {
       if (claims_.load(std::memory_order_relaxed) != 0) {
         std::this_thread::yield();
         continue;
@@ -70,6 +230,7 @@ class progress_thread {
       int handle = -1;
       {
         std::lock_guard const lock(mutex_);
+        idle = start_posted() ? 0 : idle;
         world_.poll();
         if (++idle >= busy_rounds) {
           handle = world_.transport().arm();
@@ -81,9 +242,12 @@ class progress_thread {
         continue;
       }
       // The owner's own wait may consume the wake-up, hence the short time-out.
-      ::pollfd waiting{.fd = handle, .events = POLLIN, .revents = 0};
-      if (::poll(&waiting, 1, 1) > 0) {
+      std::array waiting{::pollfd{.fd = handle, .events = POLLIN, .revents = 0},
+                         ::pollfd{.fd = wake_event_.get(), .events = POLLIN, .revents = 0}};
+      if (::poll(waiting.data(), waiting.size(), 1) > 0) {
         idle = 0;
+        std::uint64_t count = 0;
+        [[maybe_unused]] auto const result = ::read(wake_event_.get(), &count, sizeof count);
       }
       std::lock_guard const lock(mutex_);
       detail::access::state(world_).claim();  // the owner may have started operations
@@ -99,6 +263,15 @@ class progress_thread {
   std::mutex mutex_;
   std::atomic<int> claims_{0};
   std::atomic<bool> stopping_{false};
+  task_list tasks_;  ///< posted operations under way
+  std::size_t const capacity_;
+  /// Ends a sleep. Without it, if there are no descriptors left, a sleep ends by itself after a millisecond.
+  detail::descriptor wake_event_{[] { return ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }};
+  std::mutex queue_mutex_;  ///< guards the members below
+  std::condition_variable has_room_;
+  task_list queue_;             ///< posted operations that have not started
+  std::size_t open_count_ = 0;  ///< posted operations that have not ended
+  std::exception_ptr refusal_;  ///< the reason why the thread has ended; null: it runs
   std::thread thread_;
 };
 

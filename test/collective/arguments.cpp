@@ -12,6 +12,8 @@
 
 #include <cstring>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <vector>
 
 namespace {
@@ -62,11 +64,62 @@ BOOST_AUTO_TEST_CASE(uneven_blocks_without_their_total_are_told_of_it) {
     bool const is_right =
         gather_text ==
             "gather: the output of the root, for the elements of all ranks together, must have 12 "
-            "elements, not 10; if ranks give different numbers, pass their sum as the last argument, `total`" &&
+            "elements, not 10; if ranks give different numbers, pass their sum or a tutti::partition as the last "
+            "argument" &&
         scatter_text ==
             "scatter: the input of the root, the elements of all ranks together, must have 12 elements, "
-            "not 10; if ranks get different numbers, pass their sum as the last argument, `total`";
+            "not 10; if ranks get different numbers, pass their sum or a tutti::partition as the last argument";
     return is_right ? std::string() : gather_text + "\n" + scatter_text;
+  });
+}
+
+/// An alltoall that sends what is in `work`.
+struct through_work : tutti::direct {
+  static constexpr std::string_view name = "through_work";
+  using direct::blocks;
+  using direct::steps;
+  [[nodiscard]] constexpr tutti::step at(tutti::op::alltoall o, tutti::rank_type n, tutti::rank_type me,
+                                         std::uint32_t i) const {
+    tutti::step s = direct::at(o, n, me, i);
+    s.send.memory = tutti::memory::work;
+    return s;
+  }
+};
+
+BOOST_AUTO_TEST_CASE(lengths_of_pairs_fit_buffers_ranks_and_topology) {
+  support::agree<tutti::loopback>(1, [](auto& world) {
+    tutti::alltoall swap{world, tutti::direct{}};
+    tutti::partition const pairs{2};
+    std::vector<int> input(2);
+    std::vector<int> output(2);
+    std::vector<int> longer(3);
+    std::string complaints;
+    auto const expect = [&](std::string const& text, auto const& call) {
+      if (std::string const actual = refusal(call); !actual.starts_with(text) || text.empty() != actual.empty()) {
+        complaints += actual + "\n";
+      }
+    };
+    expect("", [&] { swap(input, output, pairs, pairs); });
+    expect("alltoall: the partition has 2 blocks", [&] { swap(input, output, pairs, tutti::partition{1, 1}); });
+    expect("alltoall: the partition has 2 blocks", [&] {
+      std::ignore = swap.exchange_uneven(input, tutti::partition{1, 1});
+    });
+    expect("alltoall: the input, all blocks of the first partition, must have 2 elements, not 3",
+           [&] { swap(longer, output, pairs, pairs); });
+    expect("alltoall: the input, all blocks of the first partition, must have 2 elements, not 3",
+           [&] { std::ignore = swap.exchange_uneven(longer, pairs); });
+    expect("alltoall: the output, all blocks of the second partition, must have 2 elements, not 3",
+           [&] { swap(input, longer, pairs, pairs); });
+    expect("alltoall: rank 0 sends itself a block of 2 elements, but expects 3",
+           [&] { swap(input, longer, pairs, tutti::partition{3}); });
+    expect("alltoall: input and output overlap", [&] { swap(input, input, pairs, pairs); });
+    try {
+      tutti::alltoall{world, through_work{}}(input, output, pairs, pairs);
+    } catch (std::exception const& e) {
+      bool const is_told = std::string(e.what()).find("through_work forwards them; take direct") != std::string::npos;
+      return is_told ? complaints : e.what();
+    }
+    return complaints + "through_work is not refused";
   });
 }
 

@@ -18,6 +18,7 @@
 #include <array>
 #include <csignal>
 #include <deque>
+#include <exception>
 #include <new>
 #include <numeric>
 #include <random>
@@ -215,17 +216,54 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_message_of_any_length_arrives, Transport, suppor
   });
 }
 
+// The exchange ends when rank 1 has both messages, the one behind it included.
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_message_behind_one_of_an_exchange_does_not_wait_for_all, Transport,
+                              support::transports) {
+  support::agree<Transport>(2, [](auto& world) -> std::string {
+    elements first(1 << 20);
+    elements second(3);
+    elements answer(1);
+    tutti::send give{world};
+    tutti::recv take{world};
+    if (world.rank() == 0) {
+      tutti::exchange list{world};
+      list.send(first, 1);
+      list.recv(answer, 1);
+      tutti::request messages = list.start();
+      tutti::request next = give.start(second, 1);
+      messages.wait();
+      next.wait();
+    } else {
+      take(first, 0);
+      take(second, 0);
+      give(answer, 0);
+    }
+    return {};
+  });
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_list_that_matches_no_other_fails_on_all, Transport, support::transports) {
   // Both receive, and neither sends.
   auto const results = tutti::spawn<Transport>(2, [](auto& world) {
     world.deadline(laws::short_deadline);
     elements values(3);
     tutti::exchange list{world};
+    list.label("halos");
     list.recv(values, 1 - world.rank());
-    list();
+    tutti::request pending = list.start();
+    bool has_cause = false;
+    pending.on_end([&](std::exception_ptr const& cause) noexcept { has_cause = cause != nullptr; });
+    try {
+      pending.wait();
+    } catch (tutti::error const&) {
+      if (has_cause) {
+        throw;
+      }
+    }
   });
   for (rank_type r = 0; r != 2; ++r) {
     BOOST_TEST(laws::blames(results[r], r, {0, 1}) == "");
+    BOOST_TEST((!results[r] && results[r].failure().text.find("send/recv 'halos' (") != std::string::npos));
   }
   // The lengths differ; one knows the length, and the other does not.
   BOOST_TEST(fails<Transport>(3, tutti::failure::mismatch, [](auto& world) {

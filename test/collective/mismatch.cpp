@@ -22,6 +22,9 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(different_roots, Transport, support::transports_an
 BOOST_AUTO_TEST_CASE_TEMPLATE(different_partitions, Transport, support::transports_and_hosts) {
   laws::a_different_partition_is_found<Transport>();
 }
+BOOST_AUTO_TEST_CASE_TEMPLATE(different_lengths_of_pairs, Transport, support::transports_and_hosts) {
+  laws::a_different_length_of_a_pair_is_found<Transport>();
+}
 BOOST_AUTO_TEST_CASE_TEMPLATE(different_messages, Transport, support::transports_and_hosts) {
   laws::a_different_message_is_found<Transport>();
 }

@@ -294,6 +294,9 @@ class drawn_operations {
     with_schedule<no_reduction>(d, tutti::op::alltoall{}, [&](auto topology, bool is_refused) {
       tutti::alltoall op{world_, topology};
       op.segment(d.segment);
+      if (!d.blocks.is_equal_cut()) {
+        return uneven_alltoall<T>(d, is_refused, op);
+      }
       std::size_t const block_length = d.count / n_;
       room<T> input(world_, local_dice_, drawn_vector<T>(me_, block_length * n_, d.number));
       room<T> output(world_, local_dice_, block_length * n_);
@@ -303,6 +306,34 @@ class drawn_operations {
       }
       check(d, input, output);
     });
+  }
+
+  /// Rank r sends rank j the block of rank 2 r + j of the partition.
+  template <class T, class Operator>
+  void uneven_alltoall(drawn_operation const& d, bool is_refused, Operator& op) {
+    auto const length = [&](rank_type sender, rank_type receiver) {
+      return d.blocks.length((2 * sender + receiver) % n_);
+    };
+    auto const sent_by = [&](rank_type sender) {
+      std::vector<std::size_t> block_lengths;
+      for (rank_type r = 0; r < n_; ++r) {
+        block_lengths.push_back(length(sender, r));
+      }
+      return tutti::partition(block_lengths);
+    };
+    std::vector<std::size_t> received_lengths;
+    for (rank_type r = 0; r < n_; ++r) {
+      received_lengths.push_back(length(r, me_));
+    }
+    tutti::partition const incoming(received_lengths);
+    room<T> input(world_, local_dice_, drawn_vector<T>(me_, d.blocks.count(), d.number));
+    room<T> output(world_, local_dice_, incoming.count());
+    apart(d, is_refused, op, input, output, sent_by(me_), incoming);
+    for (rank_type sender = 0; sender < n_ && !is_refused; ++sender) {
+      auto const whole = drawn_vector<T>(sender, d.blocks.count(), d.number);
+      output.expect(incoming.begin(sender), block_of(whole, sent_by(sender), me_));
+    }
+    check(d, input, output);
   }
 
   /// Every rank sends to one rank and receives from one.

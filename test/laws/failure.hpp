@@ -5,6 +5,7 @@
 #include <support/worlds.hpp>
 #include <tutti/collective/allgather.hpp>
 #include <tutti/collective/allreduce.hpp>
+#include <tutti/collective/alltoall.hpp>
 #include <tutti/collective/barrier.hpp>
 #include <tutti/collective/broadcast.hpp>
 #include <tutti/collective/exscan.hpp>
@@ -13,6 +14,7 @@
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/split.hpp>
 #include <tutti/topology/binary_tree.hpp>
+#include <tutti/topology/direct.hpp>
 #include <tutti/topology/doubling.hpp>
 #include <tutti/topology/hierarchical.hpp>
 #include <tutti/topology/planned.hpp>
@@ -25,6 +27,7 @@
 #include <string>
 #include <string_view>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 /// The behaviour of a world when something goes wrong. Each function runs a world and asserts, on the main thread, the
@@ -280,6 +283,37 @@ void a_different_partition_is_found() {
       is_shown = is_shown || (text.find("the partitions differ") != text.npos && says_block);
     }
     BOOST_TEST(is_shown, "no rank says that the partitions differ: " << results[0].failure().text);
+  }
+}
+
+/// Two ranks that disagree about the blocks between them get an error that names both lengths, whichever is longer.
+template <class Transport>
+void a_different_length_of_a_pair_is_found() {
+  using pair = std::pair<std::size_t, std::size_t>;
+  for (auto const& [length, expected] :
+       {pair{3, 5}, pair{4, 0}, pair{0, 4}, pair{100'000, 30'000}, pair{30'000, 100'000}}) {
+    auto const results = tutti::spawn<Transport>(3, [&, length = length, expected = expected](auto& world) {
+      world.deadline(std::chrono::seconds(20));
+      tutti::alltoall swap{world, tutti::direct{}};
+      auto const blocks = [&](std::size_t pair_length) {  // ranks 1 and 2 disagree about both blocks between them
+        return world.rank() == 0   ? tutti::partition{1, 1, 1}
+               : world.rank() == 1 ? tutti::partition{1, 1, pair_length}
+                                   : tutti::partition{1, pair_length, 1};
+      };
+      std::vector<float> const input(blocks(length).count());
+      std::vector<float> output(blocks(expected).count());
+      swap(input, output, blocks(length), blocks(expected));
+      tutti::barrier{world, tutti::ring{}}();
+    });
+    bool is_shown = false;
+    for (rank_type r = 0; r < 3; ++r) {
+      std::string const text = results[r].failure().text;
+      BOOST_TEST((results[r].failure().kind == failure::mismatch), text);
+      is_shown = is_shown || (text.find("a message of " + std::to_string(4 * length) + " bytes") != text.npos &&
+                              text.find(" expects " + std::to_string(4 * expected)) != text.npos &&
+                              text.find("alltoall(float32 in blocks of any lengths, direct)") != text.npos);
+    }
+    BOOST_TEST(is_shown, "no rank shows both lengths: " << results[1].failure().text);
   }
 }
 

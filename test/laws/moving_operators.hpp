@@ -59,7 +59,7 @@ template <class T, class World, class Topology>
 
 template <class T, class World, class Topology>
 [[nodiscard]] std::string gather(World& world, Topology topology, tutti::partition const& blocks, std::size_t segment,
-                                 rank_type root, auto const&... last) {
+                                 rank_type root, auto const& last) {
   rank_type const n = world.size();
   std::size_t const count = blocks.count();
   bool const at_root = world.rank() == root;
@@ -69,7 +69,7 @@ template <class T, class World, class Topology>
   auto const local_block = block_of(whole, blocks, world.rank());
 
   std::vector<T> whole_output(at_root ? count : 0);
-  op(local_block, whole_output, root, last...);
+  op(local_block, whole_output, root, last);
   if (at_root && !equal_bits(whole_output, whole)) {
     return wrong<Topology>("gather", "", n, count, segment, root);
   }
@@ -77,19 +77,25 @@ template <class T, class World, class Topology>
   if (at_root) {  // in place: the root's block is already there
     auto const place = std::span(whole_output).subspan(blocks.begin(root), local_block.size());
     std::copy(local_block.begin(), local_block.end(), place.begin());
-    op(place, whole_output, root, last...);
+    op(place, whole_output, root, last);
   } else {
-    op(local_block, whole_output, root, last...);
+    op(local_block, whole_output, root, last);
   }
   if (at_root && !equal_bits(whole_output, whole)) {
     return wrong<Topology>("gather in place", "", n, count, segment, root);
+  }
+  if constexpr (std::same_as<decltype(last), tutti::partition const&>) {  // lengths that each rank tells the root
+    auto const result = op.gather_uneven(local_block, root);
+    if (!equal_bits(result.elements, at_root ? whole : std::vector<T>()) || !(result.blocks == blocks)) {
+      return wrong<Topology>("gather: gather_uneven", "", n, count, segment, root);
+    }
   }
   return {};
 }
 
 template <class T, class World, class Topology>
 [[nodiscard]] std::string scatter(World& world, Topology topology, tutti::partition const& blocks, std::size_t segment,
-                                  rank_type root, auto const&... last) {
+                                  rank_type root, auto const& last) {
   rank_type const n = world.size();
   std::size_t const count = blocks.count();
   bool const at_root = world.rank() == root;
@@ -100,20 +106,26 @@ template <class T, class World, class Topology>
 
   std::vector<T> local_block(expected.size());
   auto whole_input = at_root ? whole : std::vector<T>();
-  op(whole_input, local_block, root, last...);
+  op(whole_input, local_block, root, last);
   if (!equal_bits(local_block, expected) || (at_root && !equal_bits(whole_input, whole))) {
     return wrong<Topology>("scatter", "", n, count, segment, root);
   }
   spoil(local_block);
   if (at_root) {
-    op(whole_input, std::span(whole_input).subspan(blocks.begin(root), local_block.size()), root, last...);
+    op(whole_input, std::span(whole_input).subspan(blocks.begin(root), local_block.size()), root, last);
     local_block = block_of(whole_input, blocks, root);
   } else {
-    auto pending = op.start(whole_input, local_block, root, last...);
+    auto pending = op.start(whole_input, local_block, root, last);
     pending.wait();
   }
   if (!equal_bits(local_block, expected)) {
     return wrong<Topology>("scatter in place", "", n, count, segment, root);
+  }
+  if constexpr (std::same_as<decltype(last), tutti::partition const&>) {  // lengths that the root tells each rank
+    auto const result = op.scatter_uneven(whole_input, at_root ? blocks : tutti::partition{}, root);
+    if (!equal_bits(result, expected)) {
+      return wrong<Topology>("scatter_uneven", "", n, count, segment, root);
+    }
   }
   return {};
 }
@@ -134,6 +146,54 @@ template <class T, class World, class Topology>
   op(input, output);
   if (!equal_bits(output, expected)) {
     return wrong<Topology>("alltoall", "", n, block_length * n, segment);
+  }
+  return {};
+}
+
+/// Checks an alltoall in which each rank sends the blocks of a partition of its own.
+template <class T, class World, class Topology>
+[[nodiscard]] std::string uneven_alltoall(World& world, Topology topology, std::uint32_t seed) {
+  rank_type const n = world.size();
+  rank_type const me = world.rank();
+  tutti::alltoall op{world, run_as(topology)};
+  op.segment(1000);  // has no effect on blocks of any lengths
+  auto const sent_by = [&](rank_type r) { return drawn_blocks(n, seed + r); };
+  std::vector<std::size_t> received_lengths;
+  std::vector<T> expected;
+  for (rank_type sender = 0; sender < n; ++sender) {
+    tutti::partition const blocks = sent_by(sender);
+    received_lengths.push_back(blocks.length(me));
+    auto const block = block_of(contributions<T>(sender, blocks.count(), 0), blocks, me);
+    expected.insert(expected.end(), block.begin(), block.end());
+  }
+  tutti::partition const outgoing = sent_by(me);
+  tutti::partition const incoming(received_lengths);
+  auto const input = contributions<T>(me, outgoing.count(), 0);
+  auto const complaint = [&](char const* description) {
+    return wrong<Topology>(description, "", n, outgoing.count(), 0);
+  };
+
+  std::vector<T> output(incoming.count());
+  op(input, output, outgoing, incoming);
+  if (!equal_bits(output, expected)) {
+    return complaint("alltoall of any lengths");
+  }
+  auto const result = op.exchange_uneven(input, outgoing);
+  if (!equal_bits(result.elements, expected) || !(result.blocks == incoming)) {
+    return complaint("exchange_uneven");
+  }
+  spoil(output);
+  auto pending = op.start(input, output, outgoing, incoming);
+  std::vector<T> equal_output(n);
+  op(contributions<T>(me, n, 0), equal_output);  // equal blocks between
+  pending.wait();
+  if (!equal_bits(output, expected)) {
+    return complaint("alltoall of any lengths, started");
+  }
+  for (rank_type sender = 0; sender < n; ++sender) {
+    if (!equal_bits(std::vector{equal_output[sender]}, std::vector{contribution<T>(sender, me, 0)})) {
+      return complaint("alltoall of equal lengths after others");
+    }
   }
   return {};
 }
@@ -202,9 +262,13 @@ template <class T, class World, class Topology>
 template <class T, class World, class Topology>
 [[nodiscard]] std::string alltoalls(World& world, Topology topology, std::size_t longest) {
   if constexpr (tutti::offers<Topology, tutti::op::alltoall>) {
-    return each_length(longest, [&](std::size_t count, std::size_t segment) {
+    std::string complaint = each_length(longest, [&](std::size_t count, std::size_t segment) {
       return alltoall<T>(world, topology, count / world.size(), segment);
     });
+    for (std::uint32_t const seed : {0U, 100U}) {
+      complaint = complaint.empty() ? uneven_alltoall<T>(world, topology, seed) : complaint;
+    }
+    return complaint;
   }
   return {};
 }

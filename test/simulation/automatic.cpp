@@ -98,24 +98,28 @@ BOOST_AUTO_TEST_CASE(the_model_tells_what_the_simulator_tells) {
     for (loggp const& nic : {fast, slow}) {
       for (std::size_t const bytes : {4U, 4096U, 1U << 20}) {
         for (std::size_t const segment : {0U, 64U << 10}) {
-          auto const expect_agreement = [&]<class T>(T topology, double tolerance) {
+          auto const expect_agreement = [&]<class T>(T topology, auto op, double tolerance) {
             auto const model =
-                timed_schedule(topology, op::allreduce{}, n).time(loggp_network{nic, picoseconds(50)}, bytes, segment);
+                timed_schedule(topology, op, n).time(loggp_network{nic, picoseconds(50)}, bytes, segment);
             auto const simulation =
-                simulate_schedule(network_with_switch(n, nic), topology, op::allreduce{}, n, {bytes / 4, 4, segment})
-                    .time()
-                    .count();
+                simulate_schedule(network_with_switch(n, nic), topology, op, n, {bytes / 4, 4, segment}).time().count();
             BOOST_TEST(relative_error(static_cast<double>(model), static_cast<double>(simulation)) <= tolerance,
-                       T::name << ", n " << n << ", " << bytes << " bytes in segments of " << segment << ": " << model
-                               << " and " << simulation);
+                       name(verify::kind_of<decltype(op)>)
+                           << " over " << T::name << ", n " << n << ", " << bytes << " bytes in segments of " << segment
+                           << ": " << model << " and " << simulation);
           };
-          expect_agreement(ring{}, 0.1);
-          expect_agreement(chain{}, 0.1);
-          expect_agreement(doubling{}, 0.1);
-          expect_agreement(binary_tree{}, 0.1);
-          expect_agreement(star{}, 0.1);
-          expect_agreement(direct{}, 0.1);
-          expect_agreement(in_network{}, 0.01);
+          op::allreduce const allreduce;
+          expect_agreement(ring{}, allreduce, 0.1);
+          expect_agreement(chain{}, allreduce, 0.1);
+          expect_agreement(doubling{}, allreduce, 0.1);
+          expect_agreement(binary_tree{}, allreduce, 0.1);
+          expect_agreement(star{}, allreduce, 0.1);
+          expect_agreement(direct{}, allreduce, 0.1);
+          expect_agreement(in_network{}, allreduce, 0.01);
+          expect_agreement(chain{}, op::scan{}, 0.1);
+          expect_agreement(doubling{}, op::scan{}, 0.1);
+          expect_agreement(chain{}, op::exscan{}, 0.1);
+          expect_agreement(doubling{}, op::exscan{}, 0.1);
         }
       }
     }

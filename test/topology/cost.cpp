@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(counts_blocks_of_any_lengths) {
   BOOST_TEST((cost_of(tutti::ring{}, op::allgather{}, equal) == cost_of(tutti::ring{}, op::allgather{}, 4, 10)));
   BOOST_TEST(price(tutti::star{}, op::scatter{1}, equal, 10, 1) == price(tutti::star{}, op::scatter{1}, 4, 10, 10, 1));
   BOOST_TEST(cost_of(tutti::ring{}, op::allgather{}, uneven).traffic == 3 * uneven.count());
-  BOOST_TEST(cost_of(tutti::ring{}, op::reduce_scatter{}, uneven).elements_sent == uneven.count());  // of rank 0
+  BOOST_TEST(cost_of(tutti::ring{}, op::reduce_scatter{}, uneven).elements_sent == uneven.count());  // rank 0 counts
   BOOST_TEST(cost_of(tutti::star{}, op::gather{1}, uneven).traffic == uneven.count() - uneven.length(1));
   BOOST_TEST(price(tutti::star{}, op::scatter{0}, uneven, 10, 1) == 10 + uneven.count());  // all leave one interface
   BOOST_TEST(price(tutti::ring{}, op::allgather{}, uneven, 10, 1) >= 3 * (10 + uneven.longest()));

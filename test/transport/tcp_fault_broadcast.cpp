@@ -236,8 +236,8 @@ BOOST_AUTO_TEST_CASE(other_sizes_are_mismatches) {
         return true;
       }
     }) == "");
-    BOOST_TEST(text.find("a message of " + std::to_string(expects) + " bytes") != text.npos, text);
-    BOOST_TEST(text.find("with one of " + std::to_string(sends)) != text.npos, text);
+    BOOST_TEST(text.find("a message of " + std::to_string(sends) + " bytes") != text.npos, text);
+    BOOST_TEST(text.find(" expects " + std::to_string(expects)) != text.npos, text);
     BOOST_TEST((world[1].fault().kind == failure::mismatch));
   }
 }

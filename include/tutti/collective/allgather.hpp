@@ -8,6 +8,7 @@
 #include <tutti/detail/collective/arguments.hpp>
 #include <tutti/detail/engine/refusals.hpp>
 #include <tutti/detail/engine/regions.hpp>
+#include <tutti/extend/any_element.hpp>
 #include <tutti/extend/device_span.hpp>
 #include <tutti/extend/partition.hpp>
 
@@ -16,13 +17,6 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// The blocks of all ranks, one behind the other, and their lengths.
-template <element T>
-struct gathered_blocks {
-  std::vector<T> elements;  ///< the elements of all ranks
-  partition blocks;         ///< the blocks: rank r's begins at element blocks.begin(r)
-};
-
 /// Every rank ends with the blocks of all ranks, in rank order. If the count is no multiple of n, block lengths differ
 /// by at most one element: see block_begin and block_size. A partition gives them any lengths.
 ///
@@ -30,6 +24,7 @@ struct gathered_blocks {
 ///     collect(input, output);
 ///     collect(output);        // in place: this rank's block is already at its place
 ///     collect(input, output, tutti::partition{5, 0, 12});  // ranks 0, 1 and 2 give 5, 0 and 12 elements
+///     collect(from, to, count, tutti::any_element("int32"));  // pointers; the output has `count` elements
 ///
 /// Shape: rank r of n gives block_size(count, n, r) elements; every rank ends with all `count` elements, those of rank
 /// r from block_begin(count, n, r) on. With a partition p: p.length(r), p.count() and p.begin(r).
@@ -110,6 +105,55 @@ class allgather : public operator_base<op::allgather, Communicator, Topology>,
                         v.size(), &blocks);
   }
 
+  /// Runs the operation on elements of a type that is known at run time; returns when this rank's part is done and its
+  /// memory may be reused.
+  void operator()(void* data, std::size_t count, any_element const& type) {
+    this->run({}, {type.size()}, detail::typed_call(open_record, type),
+              in_place(detail::bytes_at(data, count, type.size())), count);
+  }
+  /// Starts the operation on elements of a type that is known at run time and returns its request; the memory must stay
+  /// valid and untouched until it is complete.
+  [[nodiscard]] request start(void* data, std::size_t count, any_element const& type) {
+    return this->launch({}, {type.size()}, detail::typed_call(open_record, type),
+                        in_place(detail::bytes_at(data, count, type.size())), count);
+  }
+  /// Runs the operation on elements of a type that is known at run time; returns when this rank's part is done and its
+  /// memory may be reused.
+  void operator()(void const* input, void* output, std::size_t count, any_element const& type) {
+    this->run({}, {type.size()}, detail::typed_call(open_record, type),
+              apart(input, output, count, type.size(), own_begin(count), own_size(count)), count);
+  }
+  /// Starts the operation on elements of a type that is known at run time and returns its request; the memory must stay
+  /// valid and untouched until it is complete.
+  [[nodiscard]] request start(void const* input, void* output, std::size_t count, any_element const& type) {
+    return this->launch({}, {type.size()}, detail::typed_call(open_record, type),
+                        apart(input, output, count, type.size(), own_begin(count), own_size(count)), count);
+  }
+  /// Runs the operation on elements of a type that is known at run time; returns when this rank's part is done and its
+  /// memory may be reused.
+  void operator()(void* data, partition const& blocks, any_element const& type) {
+    this->run({}, {type.size()}, detail::typed_call(open_record, type), in_place(data, blocks, type.size()),
+              blocks.count(), &blocks);
+  }
+  /// Starts the operation on elements of a type that is known at run time and returns its request; the memory must stay
+  /// valid and untouched until it is complete.
+  [[nodiscard]] request start(void* data, partition const& blocks, any_element const& type) {
+    return this->launch({}, {type.size()}, detail::typed_call(open_record, type), in_place(data, blocks, type.size()),
+                        blocks.count(), &blocks);
+  }
+  /// Runs the operation on elements of a type that is known at run time; returns when this rank's part is done and its
+  /// memory may be reused.
+  void operator()(void const* input, void* output, partition const& blocks, any_element const& type) {
+    this->run({}, {type.size()}, detail::typed_call(open_record, type), apart(input, output, blocks, type.size()),
+              blocks.count(), &blocks);
+  }
+  /// Starts the operation on elements of a type that is known at run time and returns its request; the memory must stay
+  /// valid and untouched until it is complete.
+  [[nodiscard]] request start(void const* input, void* output, partition const& blocks, any_element const& type) {
+    return this->launch({}, {type.size()}, detail::typed_call(open_record, type),
+                        apart(input, output, blocks, type.size()), blocks.count(), &blocks);
+  }
+
   /// Gathers blocks of any lengths. Each rank need know the length of its own block only. All ranks call this form.
   ///
   ///     auto const all = collect.gather_uneven(my_rows);
@@ -158,6 +202,14 @@ class allgather : public operator_base<op::allgather, Communicator, Topology>,
  private:
   template <class T>
   static constexpr call call_record = make_call(operation_kind::allgather, element_name<T>(), "", Topology::name);
+  static constexpr call open_record = make_call(operation_kind::allgather, "", "", Topology::name);
+
+  [[nodiscard]] std::size_t own_begin(std::size_t count) const noexcept {
+    return block_begin(count, this->world().size(), this->world().rank());
+  }
+  [[nodiscard]] std::size_t own_size(std::size_t count) const noexcept {
+    return block_size(count, this->world().size(), this->world().rank());
+  }
 
   template <class T>
   static detail::memories in_place(std::span<T> v) noexcept {
@@ -173,7 +225,7 @@ class allgather : public operator_base<op::allgather, Communicator, Topology>,
     return apart(input, output, block_begin(output.size(), n, me));
   }
   template <class T>
-  detail::memories apart(std::span<T const> input, std::span<T> output, std::size_t begin) const {
+  static detail::memories apart(std::span<T const> input, std::span<T> output, std::size_t begin) {
     expects(detail::disjoint(input, output),
             "allgather: input and output overlap; call it in place with one vector instead");
     std::byte* const data = detail::bytes_of(output);
@@ -192,6 +244,20 @@ class allgather : public operator_base<op::allgather, Communicator, Topology>,
     rank_type const me = this->world().rank();
     detail::expect_size("allgather: the input, this rank's block of the partition,", input.size(), blocks.length(me));
     return apart(input, output, blocks.begin(me));
+  }
+
+  static detail::memories apart(void const* input, void* output, std::size_t count, std::size_t size, std::size_t begin,
+                                std::size_t length) {
+    return apart(detail::bytes_at(input, length, size), detail::bytes_at(output, count, size), begin);
+  }
+  detail::memories in_place(void* data, partition const& blocks, std::size_t size) const {
+    detail::expect_partition("allgather", blocks, this->world().size());
+    return in_place(detail::bytes_at(data, blocks.count(), size));
+  }
+  detail::memories apart(void const* input, void* output, partition const& blocks, std::size_t size) const {
+    detail::expect_partition("allgather", blocks, this->world().size());
+    rank_type const me = this->world().rank();
+    return apart(input, output, blocks.count(), size, blocks.begin(me), blocks.length(me));
   }
 };
 

@@ -8,6 +8,7 @@
 #include <tutti/detail/collective/arguments.hpp>
 #include <tutti/detail/engine/refusals.hpp>
 #include <tutti/detail/engine/regions.hpp>
+#include <tutti/extend/any_element.hpp>
 #include <tutti/extend/device_span.hpp>
 
 namespace tutti::inline v0_1_0 {
@@ -16,6 +17,7 @@ namespace tutti::inline v0_1_0 {
 ///
 ///     tutti::broadcast share{world, tutti::binary_tree{}};
 ///     share(weights, 0);
+///     share(pointer, count, tutti::any_element("float32"), 0);  // a type that is known at run time
 ///
 /// Shape: the root gives `count` elements, which overwrite the `count` elements of every other rank.
 ///
@@ -49,6 +51,19 @@ class broadcast : public operator_base<op::broadcast, Communicator, Topology>,
                         v.size());
   }
 
+  /// Runs the operation on elements of a type that is known at run time; returns when this rank's part is done and its
+  /// memory may be reused.
+  void operator()(void* data, std::size_t count, any_element const& type, rank_type root) {
+    this->run(operation_from(root), {type.size()}, detail::typed_call(open_record, type),
+              memory(detail::bytes_at(data, count, type.size())), count);
+  }
+  /// Starts the operation on elements of a type that is known at run time and returns its request; the memory must stay
+  /// valid and untouched until it is complete.
+  [[nodiscard]] request start(void* data, std::size_t count, any_element const& type, rank_type root) {
+    return this->launch(operation_from(root), {type.size()}, detail::typed_call(open_record, type),
+                        memory(detail::bytes_at(data, count, type.size())), count);
+  }
+
   /// Enqueues the operation in a stream of a device, after all earlier work there. The device owns the memory until
   /// it has run; `tutti::cuda::wait` reports a failure. See <tutti/cuda/peers.hpp> and
   /// <tutti/cuda/staged_transport.hpp>.
@@ -68,6 +83,7 @@ class broadcast : public operator_base<op::broadcast, Communicator, Topology>,
  private:
   template <class T>
   static constexpr call call_record = make_call(operation_kind::broadcast, element_name<T>(), "", Topology::name);
+  static constexpr call open_record = make_call(operation_kind::broadcast, "", "", Topology::name);
 
   [[nodiscard]] op::broadcast operation_from(rank_type root) const {
     detail::expect_root("broadcast", root, this->world().size());

@@ -36,6 +36,11 @@ concept sends_raw_contributions_for = topology<Topology> && reduction<Reduction>
 
 namespace detail {
 
+/// True for the stand-in of reductions that are known at run time (any_reduction.hpp). Operators check its demands in
+/// each call.
+template <class R>
+inline constexpr bool is_any_reduction = false;
+
 /// Placeholders for a missing argument of an operator, for one too many, and for a temporary communicator. Each has
 /// its own error message.
 struct missing_part {};
@@ -129,7 +134,7 @@ template <class Op, class Communicator, class Topology, class... Reduction>
                   "the reduction is missing, the third argument of an operator that combines, such as "
                   "tutti::sum<float>{} or tutti::reduce_with<float>(function)");
     return false;
-  } else if constexpr (!(tutti::reduction<Reduction> && ...)) {
+  } else if constexpr (!((tutti::reduction<Reduction> || is_any_reduction<Reduction>)&&...)) {
     constexpr bool is_satisfied = (tutti::reduction<Reduction> && ...);
     static_assert(is_satisfied,
                   "the third argument of an operator that combines is a reduction, such as tutti::sum<float>{} or "
@@ -150,11 +155,12 @@ template <class Op, class Communicator, class Topology, class... Reduction>
                   "this topology has no reduce; binary_tree, chain, direct, double_tree, doubling, ring and star have");
     static_assert(!lacks || !(std::same_as<Op, op::allreduce> || std::same_as<Op, op::broadcast>),
                   "this topology has no such operation; each one of tutti has allreduce and broadcast");
-    constexpr bool in_rank_order = (keeps_rank_order_for<Topology, Op, Reduction> && ...);
+    constexpr bool in_rank_order =
+        ((is_any_reduction<Reduction> || keeps_rank_order_for<Topology, Op, Reduction>)&&...);
     static_assert(in_rank_order,
                   "the reduction is not declared commutative, and this topology does not keep rank order: "
                   "add tutti::commutative to reduce_with, or take binary_tree");
-    constexpr bool raw = (sends_raw_contributions_for<Topology, Reduction> && ...);
+    constexpr bool raw = ((is_any_reduction<Reduction> || sends_raw_contributions_for<Topology, Reduction>)&&...);
     static_assert(raw,
                   "the reduction needs the ranks' own contributions, and this topology sends partial results: "
                   "take direct or star");

@@ -15,6 +15,7 @@
 #include <tutti/extend/time.hpp>
 
 #include <cstddef>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -58,6 +59,11 @@ class exchange : public asynchronous<exchange<Communicator>> {
   /// Sets the limit for a run.
   /// @throws precondition_error if it is negative
   void deadline(duration limit) { launcher_.deadline(limit); }
+
+  /// The label of the messages in errors, traces and the flight recorder; empty, the default: none.
+  [[nodiscard]] std::string_view label() const noexcept { return launcher_.label(); }
+  /// Labels the messages of later runs, as `operator_base::label` does.
+  void label(std::string_view text) noexcept { launcher_.label(text); }
 
   /// Lists a message to a rank, which may be this one. Each run reads the elements again.
   /// @throws precondition_error if there is no such rank; if it is this one, and `recv` has another type or length

@@ -2,13 +2,18 @@
 #pragma once
 
 #include <tutti/collective/asynchronous.hpp>
+#include <tutti/collective/broadcast.hpp>
 #include <tutti/collective/concept.hpp>
 #include <tutti/collective/operator_base.hpp>
 #include <tutti/collective/request.hpp>
 #include <tutti/detail/collective/arguments.hpp>
 #include <tutti/detail/engine/refusals.hpp>
 #include <tutti/detail/engine/regions.hpp>
+#include <tutti/extend/any_element.hpp>
 #include <tutti/extend/partition.hpp>
+
+#include <concepts>
+#include <vector>
 
 namespace tutti::inline v0_1_0 {
 
@@ -18,6 +23,7 @@ namespace tutti::inline v0_1_0 {
 ///     collect(input, output, 0);          // equal blocks; `output` is used at the root only
 ///     collect(input, output, 0, total);   // `total` elements in all: the first ranks give one more
 ///     collect(input, output, 0, tutti::partition{5, 0, 12});  // ranks 0, 1 and 2 give 5, 0 and 12 elements
+///     collect(from, to, total, tutti::any_element("int32"), 0);  // pointers, and a type that is known at run time
 ///
 /// Shape: rank r of n gives block_size(total, n, r) elements; the root ends with all `total` elements, those of rank r
 /// from block_begin(total, n, r) on. By default, `total` is n times the number that each rank gives. With a partition
@@ -90,12 +96,65 @@ class gather : public operator_base<op::gather, Communicator, Topology>,
                         blocks.count(), &blocks);
   }
 
+  /// Runs the operation on elements of a type that is known at run time; returns when this rank's part is done and its
+  /// memory may be reused.
+  void operator()(void const* input, void* output, std::size_t total, any_element const& type, rank_type root) {
+    this->run(operation_to(root), {type.size()}, detail::typed_call(open_record, type),
+              memory(input, output, root, total, type.size()), total);
+  }
+  /// Starts the operation on elements of a type that is known at run time and returns its request; the memory must stay
+  /// valid and untouched until it is complete.
+  [[nodiscard]] request start(void const* input, void* output, std::size_t total, any_element const& type,
+                              rank_type root) {
+    return this->launch(operation_to(root), {type.size()}, detail::typed_call(open_record, type),
+                        memory(input, output, root, total, type.size()), total);
+  }
+  /// Runs the operation on elements of a type that is known at run time; returns when this rank's part is done and its
+  /// memory may be reused.
+  void operator()(void const* input, void* output, partition const& blocks, any_element const& type, rank_type root) {
+    this->run(operation_to(root), {type.size()}, detail::typed_call(open_record, type),
+              memory(input, output, root, blocks, type.size()), blocks.count(), &blocks);
+  }
+  /// Starts the operation on elements of a type that is known at run time and returns its request; the memory must stay
+  /// valid and untouched until it is complete.
+  [[nodiscard]] request start(void const* input, void* output, partition const& blocks, any_element const& type,
+                              rank_type root) {
+    return this->launch(operation_to(root), {type.size()}, detail::typed_call(open_record, type),
+                        memory(input, output, root, blocks, type.size()), blocks.count(), &blocks);
+  }
+
+  /// Gathers blocks of any lengths. Each rank need know the length of its own block only. All ranks call this form.
+  ///
+  ///     auto const all = collect.gather_uneven(my_rows, 0);
+  ///     all.elements[all.blocks.begin(2)];  // at rank 0: the first element of rank 2, if it has given one
+  ///
+  /// Every rank gets the lengths, because ranks inside a tree forward blocks of others; the root alone gets elements.
+  ///
+  /// Cost: three operations: a gather and a broadcast of one std::size_t of each rank, then the gather of the elements,
+  /// in new memory.
+  template <buffer Input>
+    requires std::default_initializable<buffer_value_t<Input>> && mutable_buffer<std::vector<buffer_value_t<Input>>> &&
+             offers<Topology, op::broadcast>
+  [[nodiscard]] gathered_blocks<buffer_value_t<Input>> gather_uneven(Input const& input, rank_type root) {
+    auto const source = elements(input);
+    std::vector<std::size_t> lengths(this->world().size());
+    (*this)(source.size(), lengths, root);
+    broadcast share{this->world(), this->topology()};
+    share.deadline(this->deadline());
+    share(lengths, root);
+    gathered_blocks<buffer_value_t<Input>> result{.elements = {}, .blocks = partition(lengths)};
+    result.elements.resize(this->world().rank() == root ? result.blocks.count() : 0);
+    (*this)(source, result.elements, root, result.blocks);
+    return result;
+  }
+
   using calls::operator();
   using calls::start;
 
  private:
   template <class T>
   static constexpr call call_record = make_call(operation_kind::gather, element_name<T>(), "", Topology::name);
+  static constexpr call open_record = make_call(operation_kind::gather, "", "", Topology::name);
 
   [[nodiscard]] op::gather operation_to(rank_type root) const {
     detail::expect_root("gather", root, this->world().size());
@@ -125,13 +184,40 @@ class gather : public operator_base<op::gather, Communicator, Topology>,
       detail::expect_size(
           "gather: the output of the root, for the elements of all ranks together,", output.size(), total,
           "; if ranks give different numbers, pass their sum or a tutti::partition as the last argument");
-      expects(detail::disjoint(input, output) || input.data() == output.data() + begin,
-              "gather: input and output overlap, so the input must begin at its place in the output, element ", begin,
-              "; move it there, or use separate memory");
+      expect_places(input, output, sizeof(T), begin);
       result.output = detail::bytes_of(output);
       result.work = result.output;
     }
     return result;
+  }
+
+  detail::memories memory(void const* input, void* output, rank_type root, std::size_t total, std::size_t size) const {
+    const rank_type n = this->world().size();
+    const rank_type me = this->world().rank();
+    return memory(input, output, root, total, size, block_begin(total, n, me), block_size(total, n, me));
+  }
+  detail::memories memory(void const* input, void* output, rank_type root, partition const& blocks,
+                          std::size_t size) const {
+    const rank_type me = this->world().rank();
+    detail::expect_partition("gather", blocks, this->world().size());
+    return memory(input, output, root, blocks.count(), size, blocks.begin(me), blocks.length(me));
+  }
+  detail::memories memory(void const* input, void* output, rank_type root, std::size_t total, std::size_t size,
+                          std::size_t begin, std::size_t length) const {
+    detail::memories result{.input = static_cast<std::byte const*>(input), .input_origin = begin};
+    if (this->world().rank() == root) {
+      expect_places(detail::bytes_at(input, length, size), detail::bytes_at(output, total, size), size, begin);
+      result.output = static_cast<std::byte*>(output);
+      result.work = result.output;
+    }
+    return result;
+  }
+
+  template <class T>
+  static void expect_places(std::span<T const> input, std::span<T> output, std::size_t size, std::size_t begin) {
+    expects(detail::disjoint(input, output) || detail::bytes_of(input) == detail::bytes_of(output) + begin * size,
+            "gather: input and output overlap, so the input must begin at its place in the output, element ", begin,
+            "; move it there, or use separate memory");
   }
 };
 

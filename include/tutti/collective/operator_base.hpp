@@ -5,12 +5,14 @@
 #include <tutti/detail/communicator/access.hpp>
 #include <tutti/detail/engine/launcher.hpp>
 #include <tutti/detail/engine/memories.hpp>
+#include <tutti/detail/engine/pair_blocks.hpp>
 #include <tutti/detail/engine/payload.hpp>
 #include <tutti/extend/operation.hpp>
 #include <tutti/extend/partition.hpp>
 #include <tutti/extend/time.hpp>
 
 #include <cstddef>
+#include <string_view>
 
 namespace tutti::inline v0_1_0 {
 namespace detail {
@@ -41,6 +43,7 @@ using launcher_of =
 ///     tutti::allreduce sum{world, best, tutti::sum<float>{}};  // best: tutti::automatic
 ///     sum.deadline(std::chrono::hours(2));                     // on all ranks
 ///     sum.segment(1 << 20);                                    // on all ranks
+///     sum.label("layer 3");                                    // in errors and traces of this rank
 ///     std::puts(sum.explain(1 << 20).c_str());
 ///
 /// A setting applies to operations that start after it, and to none that is under way. The operator may be destroyed
@@ -78,6 +81,13 @@ class operator_base : detail::launcher_of<Op, Communicator, Parts...> {
   /// more than twice as long as an equal one is cut into segments that suit that block, such as 512 KiB for 8 MiB.
   void segment(std::size_t bytes) noexcept { launcher::segment(bytes); }
 
+  /// The label of operations in errors, traces and the flight recorder; empty, the default: none.
+  [[nodiscard]] std::string_view label() const noexcept { return launcher::label(); }
+  /// Labels operations, as in "allreduce 'layer 3' (sum float32 x 1000, ring)", on this rank: other ranks may use other
+  /// labels, and their errors have their own. It is copied; longer ones than 31 bytes are cut. Operations that
+  /// `enqueue` puts into a stream have none.
+  void label(std::string_view text) noexcept { launcher::label(text); }
+
   /// Describes the schedule and the segments for a vector of this many bytes, the reason, and the predicted times of
   /// the alternatives. For topologies that pick their schedules, such as tutti::automatic.
   [[nodiscard]] auto explain(std::size_t bytes) const
@@ -96,7 +106,7 @@ class operator_base : detail::launcher_of<Op, Communicator, Parts...> {
   /// are detected; `blocks` has the lengths of the blocks, null if they are equal.
   [[nodiscard]] request launch(Op op, typename detail::parts_of<Op, Parts...>::payload const& elements,
                                call const& call_record, detail::memories const& memory, std::size_t count,
-                               partition const* blocks = nullptr) {
+                               detail::lengths_of<Op> const* blocks = nullptr) {
     return detail::access::make_request<request>(launcher::launch(op, elements, call_record, memory, count, blocks));
   }
   using launcher::launch_in_stream;

@@ -16,6 +16,7 @@
 #include <tutti/extend/transport.hpp>
 #include <tutti/extend/types.hpp>
 
+#include <string_view>
 #include <type_traits>
 
 namespace tutti::inline v0_1_0 {
@@ -51,6 +52,10 @@ class recv_any : public asynchronous<recv_any<Communicator>> {
   /// Sets the limit for an operation.
   /// @throws precondition_error if it is negative
   void deadline(duration limit) { launcher_.deadline(limit); }
+  /// The label of operations in errors, traces and the flight recorder; empty, the default: none.
+  [[nodiscard]] std::string_view label() const noexcept { return launcher_.label(); }
+  /// Labels later operations, as `operator_base::label` does.
+  void label(std::string_view text) noexcept { launcher_.label(text); }
 
   /// Receives a message; returns its sender.
   /// @throws precondition_error if there is no other rank

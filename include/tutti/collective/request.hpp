@@ -4,7 +4,10 @@
 #include <tutti/detail/communicator/access.hpp>
 #include <tutti/detail/communicator/operation_handle.hpp>
 #include <tutti/detail/core/deadline.hpp>
+#include <tutti/extend/expects.hpp>
 
+#include <exception>
+#include <type_traits>
 #include <utility>
 
 namespace tutti::inline v0_1_0 {
@@ -19,8 +22,8 @@ namespace tutti::inline v0_1_0 {
 ///
 /// Calls advance all operations that the thread has started, so requests may be waited for in any order.
 ///
-/// A reduction may move, cancel or destroy a request of the operation that calls it, which ends when the reduction
-/// returns. Any other call on that communicator from there throws precondition_error.
+/// A reduction, or a function of `on_end`, may move, cancel or destroy requests of the communicator that calls it; they
+/// end when it returns. Any other call on that communicator from there throws precondition_error.
 ///
 /// @pre until it is complete, its output is neither read nor written, and its input is not written
 /// @throws error from `test`, `wait` and `wait_for`, once, if the operation has failed; its kind gives the reason
@@ -79,6 +82,31 @@ class request {
     }
     finish(operation);
     return true;
+  }
+
+  /// Has `f(std::exception_ptr)` called once, when the operation has ended: with its error, or null. If it has ended
+  /// already, `f` is called before this returns. For futures of other libraries, and for threads that sleep.
+  ///
+  ///     pending.on_end([&](std::exception_ptr cause) noexcept { executor.post([=] { resume(cause); }); });
+  ///
+  /// The thread that advances the operation calls it: any that is in a call which advances, or a progress_thread. So
+  /// `f` is short and waits for nothing. It may own the request, which then needs no other owner. A request that is
+  /// destroyed before the end calls it with the error of the cancellation. `wait` and `test` also report the error.
+  ///
+  /// The deadline of the operation begins here, and all that waits, tests or probes looks for it, but not
+  /// `communicator::poll`: an event loop that polls calls `check_deadline` from a timer.
+  ///
+  /// @pre `f` does not throw, which its type says (noexcept)
+  /// @throws precondition_error if there is no operation, or a function already; std::bad_alloc
+  ///
+  /// Cost: no allocation if `f` is of at most three words.
+  template <class F>
+    requires std::is_nothrow_invocable_v<F&, std::exception_ptr>
+  void on_end(F f) {
+    expects(valid(), "on_end: this request has no operation: it was waited for, or moved from; call on_end first");
+    detail::untyped_operation& operation = *operation_;
+    detail::operation_use const until_noted(operation);
+    operation.on_end(std::move(f));
   }
 
   /// Cancels the operation, if it is not complete: the epoch fails on every rank, with an error that names this one;

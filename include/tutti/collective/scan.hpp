@@ -26,7 +26,8 @@ namespace tutti::inline v0_1_0 {
 /// @throws precondition_error if input and output differ in size, or overlap in part
 /// @throws error like all operations
 ///
-/// Cost: the topology's schedule for op::scan, where S is the bytes of all `count` accumulators.
+/// Cost: the topology's schedule for op::scan, where S is the bytes of all `count` accumulators. A
+/// rank that runs ahead of the next one keeps copies of what it sends, up to 8.
 /// Thread safety: as the communicator.
 template <class Communicator, class Topology, class Reduction>
   requires runs<op::scan, Communicator, Topology, Reduction>

@@ -2,13 +2,18 @@
 #pragma once
 
 #include <tutti/collective/asynchronous.hpp>
+#include <tutti/collective/broadcast.hpp>
 #include <tutti/collective/concept.hpp>
 #include <tutti/collective/operator_base.hpp>
 #include <tutti/collective/request.hpp>
 #include <tutti/detail/collective/arguments.hpp>
 #include <tutti/detail/engine/refusals.hpp>
 #include <tutti/detail/engine/regions.hpp>
+#include <tutti/extend/any_element.hpp>
 #include <tutti/extend/partition.hpp>
+
+#include <concepts>
+#include <vector>
 
 namespace tutti::inline v0_1_0 {
 
@@ -18,6 +23,7 @@ namespace tutti::inline v0_1_0 {
 ///     deal(input, output, 0);          // equal blocks; `input` is used at the root only
 ///     deal(input, output, 0, total);   // `total` elements in all: the first ranks get one more
 ///     deal(input, output, 0, tutti::partition{5, 0, 12});  // ranks 0, 1 and 2 get 5, 0 and 12 elements
+///     deal(from, to, total, tutti::any_element("int32"), 0);  // pointers, and a type that is known at run time
 ///
 /// Shape: the root gives `total` elements; rank r of n ends with block_size(total, n, r) of them, from
 /// block_begin(total, n, r) on. By default, `total` is n times the number that each rank gets. With a partition p:
@@ -91,16 +97,77 @@ class scatter : public operator_base<op::scatter, Communicator, Topology>,
                         blocks.count(), &blocks);
   }
 
+  /// Runs the operation on elements of a type that is known at run time; returns when this rank's part is done and its
+  /// memory may be reused.
+  void operator()(void const* input, void* output, std::size_t total, any_element const& type, rank_type root) {
+    this->run(operation_from(root), {type.size()}, detail::typed_call(open_record, type),
+              memory(input, output, root, total, type.size()), total);
+  }
+  /// Starts the operation on elements of a type that is known at run time and returns its request; the memory must stay
+  /// valid and untouched until it is complete.
+  [[nodiscard]] request start(void const* input, void* output, std::size_t total, any_element const& type,
+                              rank_type root) {
+    return this->launch(operation_from(root), {type.size()}, detail::typed_call(open_record, type),
+                        memory(input, output, root, total, type.size()), total);
+  }
+  /// Runs the operation on elements of a type that is known at run time; returns when this rank's part is done and its
+  /// memory may be reused.
+  void operator()(void const* input, void* output, partition const& blocks, any_element const& type, rank_type root) {
+    this->run(operation_from(root), {type.size()}, detail::typed_call(open_record, type),
+              memory(input, output, root, blocks, type.size()), blocks.count(), &blocks);
+  }
+  /// Starts the operation on elements of a type that is known at run time and returns its request; the memory must stay
+  /// valid and untouched until it is complete.
+  [[nodiscard]] request start(void const* input, void* output, partition const& blocks, any_element const& type,
+                              rank_type root) {
+    return this->launch(operation_from(root), {type.size()}, detail::typed_call(open_record, type),
+                        memory(input, output, root, blocks, type.size()), blocks.count(), &blocks);
+  }
+
+  /// Scatters blocks of any lengths, which only the root knows: returns this rank's block. All ranks call this form;
+  /// `input` and `blocks` are ignored on other ranks than the root.
+  ///
+  ///     auto const my_rows = deal.scatter_uneven(rows, blocks, 0);
+  ///
+  /// Cost: two operations: a broadcast of one std::size_t for each rank, because ranks inside a tree forward blocks of
+  /// others; then the scatter of the elements, to new memory.
+  template <buffer Input>
+    requires std::default_initializable<buffer_value_t<Input>> && mutable_buffer<std::vector<buffer_value_t<Input>>> &&
+             offers<Topology, op::broadcast>
+  [[nodiscard]] std::vector<buffer_value_t<Input>> scatter_uneven(Input const& input, partition const& blocks,
+                                                                  rank_type root) {
+    auto const source = elements(input);
+    std::vector<std::size_t> lengths(this->world().size());
+    if (this->world().rank() == root) {
+      detail::expect_partition("scatter", blocks, this->world().size());
+      expect_input(source.size(), blocks.count());
+      for (rank_type r = 0; r < blocks.size(); ++r) {
+        lengths[r] = blocks.length(r);
+      }
+    }
+    broadcast share{this->world(), this->topology()};
+    share.deadline(this->deadline());
+    share(lengths, root);
+    std::vector<buffer_value_t<Input>> result(lengths[this->world().rank()]);
+    (*this)(source, result, root, partition(lengths));
+    return result;
+  }
+
   using calls::operator();
   using calls::start;
 
  private:
   template <class T>
   static constexpr call call_record = make_call(operation_kind::scatter, element_name<T>(), "", Topology::name);
+  static constexpr call open_record = make_call(operation_kind::scatter, "", "", Topology::name);
 
   [[nodiscard]] op::scatter operation_from(rank_type root) const {
     detail::expect_root("scatter", root, this->world().size());
     return {root};
+  }
+  static void expect_input(std::size_t actual, std::size_t total) {
+    detail::expect_size("scatter: the input of the root, the elements of all ranks together,", actual, total,
+                        "; if ranks get different numbers, pass their sum or a tutti::partition as the last argument");
   }
   template <class T>
   detail::memories memory(std::span<T const> input, std::span<T> output, rank_type root, std::size_t total) const {
@@ -123,15 +190,39 @@ class scatter : public operator_base<op::scatter, Communicator, Topology>,
                           std::size_t begin) const {
     detail::memories result{.output = detail::bytes_of(output), .output_origin = begin};
     if (this->world().rank() == root) {
-      detail::expect_size(
-          "scatter: the input of the root, the elements of all ranks together,", input.size(), total,
-          "; if ranks get different numbers, pass their sum or a tutti::partition as the last argument");
-      expects(detail::disjoint(input, output) || output.data() == input.data() + begin,
-              "scatter: input and output overlap, so the output must begin at its place in the input, element ", begin,
-              "; move it there, or use separate memory");
+      expect_input(input.size(), total);
+      expect_places(input, output, sizeof(T), begin);
       result.input = detail::bytes_of(input);
     }
     return result;
+  }
+
+  detail::memories memory(void const* input, void* output, rank_type root, std::size_t total, std::size_t size) const {
+    const rank_type n = this->world().size();
+    const rank_type me = this->world().rank();
+    return memory(input, output, root, total, size, block_begin(total, n, me), block_size(total, n, me));
+  }
+  detail::memories memory(void const* input, void* output, rank_type root, partition const& blocks,
+                          std::size_t size) const {
+    const rank_type me = this->world().rank();
+    detail::expect_partition("scatter", blocks, this->world().size());
+    return memory(input, output, root, blocks.count(), size, blocks.begin(me), blocks.length(me));
+  }
+  detail::memories memory(void const* input, void* output, rank_type root, std::size_t total, std::size_t size,
+                          std::size_t begin, std::size_t length) const {
+    detail::memories result{.output = static_cast<std::byte*>(output), .output_origin = begin};
+    if (this->world().rank() == root) {
+      expect_places(detail::bytes_at(input, total, size), detail::bytes_at(output, length, size), size, begin);
+      result.input = static_cast<std::byte const*>(input);
+    }
+    return result;
+  }
+
+  template <class T>
+  static void expect_places(std::span<T const> input, std::span<T> output, std::size_t size, std::size_t begin) {
+    expects(detail::disjoint(input, output) || detail::bytes_of(output) == detail::bytes_of(input) + begin * size,
+            "scatter: input and output overlap, so the output must begin at its place in the input, element ", begin,
+            "; move it there, or use separate memory");
   }
 };
 

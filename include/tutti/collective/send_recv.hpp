@@ -5,6 +5,7 @@
 #include <tutti/collective/concept.hpp>
 #include <tutti/collective/operator_base.hpp>
 #include <tutti/collective/request.hpp>
+#include <tutti/detail/base/integer_cast.hpp>
 #include <tutti/detail/collective/arguments.hpp>
 #include <tutti/detail/engine/payload.hpp>
 #include <tutti/detail/engine/refusals.hpp>
@@ -132,7 +133,7 @@ class recv : public operator_base<op::transfer, Communicator>,
     std::uint64_t length = 0;
     this->run(pair(sender), {sizeof length}, detail::length_record<value_type>,
               {.output = detail::bytes_of(std::span(&length, 1))}, 1);
-    data.container.resize(static_cast<std::size_t>(length));
+    data.container.resize(detail::integer_cast<std::size_t>(length));
     (*this)(data.container, sender);
   }
   /// Starts the operation and returns its request; the memory must stay valid and untouched until it is complete.

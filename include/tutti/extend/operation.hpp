@@ -5,6 +5,7 @@
 #include <tutti/extend/types.hpp>
 
 #include <compare>
+#include <concepts>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -121,7 +122,7 @@ inline constexpr bool blocks_have_owners<op::scatter> = true;
 template <>
 inline constexpr bool blocks_have_owners<op::alltoall> = true;
 
-/// True if a partition may give the blocks any lengths.
+/// True if a partition, the same on all ranks, may give the blocks any lengths.
 template <class Op>
 inline constexpr bool takes_partition = blocks_have_owners<Op>;
 template <>
@@ -129,16 +130,8 @@ inline constexpr bool takes_partition<op::alltoall> = false;
 
 /// The number of contributions in the result of rank `me` of n, in an operation that reduces: those of the first ranks.
 template <class Op>
-[[nodiscard]] constexpr rank_type contributions(rank_type n, [[maybe_unused]] rank_type me) noexcept {
-  return n;
-}
-template <>
-[[nodiscard]] constexpr rank_type contributions<op::scan>(rank_type, rank_type me) noexcept {
-  return me + 1;
-}
-template <>
-[[nodiscard]] constexpr rank_type contributions<op::exscan>(rank_type, rank_type me) noexcept {
-  return me;
+[[nodiscard]] constexpr rank_type contributions(rank_type n, rank_type me) noexcept {
+  return std::same_as<Op, op::scan> ? me + 1 : std::same_as<Op, op::exscan> ? me : n;
 }
 
 /// The identity of an operation, as a rank calls it. All ranks must make the same call: transports compare
@@ -167,6 +160,17 @@ struct call {
   }
 };
 
+/// A call and the label of its operator, which only this rank knows: no other rank compares or reports it.
+struct labelled_call : call {
+  static constexpr std::size_t label_text = 32;  ///< size of a label with its zero: longer ones are cut
+
+  constexpr labelled_call() = default;
+  /// Constructs the call without a label.
+  constexpr labelled_call(call const& c) noexcept : call(c) {}
+
+  char const* label = "";  ///< owned by the operation or the flight recorder that holds this call; empty if none
+};
+
 /// The number of an operation in its communicator, equal on every rank that takes part. Collective operations are
 /// counted together; messages are counted apart, for each ordered pair of ranks.
 struct operation_number {
@@ -187,12 +191,21 @@ struct operation_number {
   return seed;
 }
 
+namespace detail {
+
+/// The hash of the names of an element type and a reduction, as a part of a call's identity; 0 if both are empty.
+[[nodiscard]] constexpr std::uint32_t names_identity(std::string_view element, std::string_view reduction) noexcept {
+  return hash(reduction, hash("|", hash(element))) ^ hash("|");
+}
+
+}  // namespace detail
+
 /// The call of an operator whose count and root are still open.
 [[nodiscard]] constexpr call make_call(operation_kind kind, std::string_view element, std::string_view reduction,
                                        std::string_view topology) noexcept {
   call c;
   c.kind = kind;
-  c.identity = hash(topology, hash("|", hash(reduction, hash("|", hash(element)))));
+  c.identity = detail::names_identity(element, reduction) ^ hash(topology) ^ hash({});  // an empty name adds 0
   auto const keep = []<std::size_t Size>(char(&destination)[Size], std::string_view source) {
     for (std::size_t i = 0; i < source.size() && i + 1 < Size; ++i) {
       destination[i] = source[i];
@@ -207,14 +220,14 @@ struct operation_number {
 namespace detail {
 
 /// Appends a call in words to a text, as `describe` words it.
-[[gnu::cold]] TUTTI_DECL void append_call(std::string& text, call const& c, operation_number const& n = {});
+[[gnu::cold]] TUTTI_DECL void append_call(std::string& text, labelled_call const& c, operation_number const& n = {});
 
 }  // namespace detail
 
 /// The call in words: "allreduce(sum float32 x 1000, ring)", "broadcast(float32 x 10, root 3, binary_tree)"; with a
-/// partition, "allgather(float32 x 10 in partition 9f3a, ring)"; for a
-/// message of a known pair, "send/recv(float32 x 10, from rank 0 to rank 1)".
-[[nodiscard]] TUTTI_DECL std::string describe(call const& c, operation_number const& n = {});
+/// partition, "allgather(float32 x 10 in partition 9f3a, ring)"; for a message of a known pair, "send/recv(float32 x
+/// 10, from rank 0 to rank 1)"; with a label, "allreduce 'layer 3' (sum float32 x 1000, ring)".
+[[nodiscard]] TUTTI_DECL std::string describe(labelled_call const& c, operation_number const& n = {});
 
 /// The operations on elements that an in-network device may perform. The values travel in packets, so they never
 /// change.

@@ -10,21 +10,29 @@ namespace tutti::inline v0_1_0 {
 
 namespace detail {
 
-TUTTI_DECL void append_call(std::string& text, call const& c, operation_number const& n) {
+TUTTI_DECL void append_call(std::string& text, labelled_call const& c, operation_number const& n) {
   auto const bounded_text = []<std::size_t Size>(char const(&s)[Size]) {
     return std::string_view(s, ::strnlen(s, Size));
   };
   auto const comma = [&] { return text.back() == '(' ? "" : ", "; };
   append(text, {name(c.kind)});
+  if (c.label[0] != 0) {
+    append(text, {" '", std::string_view(c.label), "' "});
+  }
   if (c.kind == operation_kind::none) {
     return;
   }
   std::string_view const r = bounded_text(c.reduction);
   append(text, {"(", r, r.empty() ? "" : " "});
   if (c.element[0] != 0 || c.count != 0) {
-    append(text, {bounded_text(c.element), " x ", c.count});
+    append(text, {bounded_text(c.element)});
   }
-  if (c.partition != 0) {
+  if (c.kind == operation_kind::alltoall && c.partition != 0) {
+    append(text, {" in blocks of any lengths"});
+  } else if (c.element[0] != 0 || c.count != 0) {
+    append(text, {" x ", c.count});
+  }
+  if (c.kind != operation_kind::alltoall && c.partition != 0) {
     constexpr char digits[] = "0123456789abcdef";
     char const hex[] = {digits[c.partition >> 12], digits[c.partition >> 8 & 15], digits[c.partition >> 4 & 15],
                         digits[c.partition & 15]};
@@ -44,7 +52,7 @@ TUTTI_DECL void append_call(std::string& text, call const& c, operation_number c
 
 }  // namespace detail
 
-TUTTI_DECL std::string describe(call const& c, operation_number const& n) {
+TUTTI_DECL std::string describe(labelled_call const& c, operation_number const& n) {
   std::string text;
   detail::append_call(text, c, n);
   return text;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/detail/base/linkage.hpp>
+#include <tutti/extend/element.hpp>
 #include <tutti/extend/types.hpp>
 
 #include <bit>
@@ -23,7 +24,7 @@ namespace tutti::inline v0_1_0 {
 ///
 /// allgather, reduce_scatter, gather and scatter take one behind their other arguments. All ranks pass equal
 /// partitions; an operation in which they differ ends with an error. Lengths that are those of block_size make the
-/// operation without a partition.
+/// operation without a partition. alltoall takes two, which are this rank's own.
 ///
 /// Cost: one word for each rank; a started operation copies them.
 /// Thread safety: as a std::vector.
@@ -68,6 +69,13 @@ class partition {
   std::vector<std::size_t> begins_;
   std::size_t longest_ = 0;
   std::uint32_t identity_ = 0;
+};
+
+/// The blocks that come from all ranks, one behind the other, and their lengths.
+template <element T>
+struct gathered_blocks {
+  std::vector<T> elements;  ///< the elements of all ranks
+  partition blocks;         ///< the blocks: rank r's begins at element blocks.begin(r)
 };
 
 }  // namespace tutti

@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 #include <string>
 
 namespace tutti::inline v0_1_0 {
@@ -29,20 +30,22 @@ class recorder {
 
   /// The record of an operation.
   struct entry {
-    std::uint64_t place;      ///< index in the order of starting, on this rank
-    operation_number number;  ///< number, equal on all ranks
-    call call_record;         ///< operation and arguments, as ranks compare them
-    state current_state;      ///< state
+    std::uint64_t place;                         ///< index in the order of starting, on this rank
+    operation_number number;                     ///< number, equal on all ranks
+    labelled_call call_record;                   ///< operation and arguments, as ranks compare them, and its label
+    state current_state;                         ///< state
+    char kept_label[labelled_call::label_text];  ///< the label, once the operation has another one or is gone
   };
 
   /// The number of entries.
   static constexpr std::size_t capacity = 16;
 
   /// Records the start of an operation, and returns its place. For the library.
-  std::uint64_t start(call const& call_record, operation_number const& number) noexcept {
+  std::uint64_t start(labelled_call const& call_record, operation_number const& number) noexcept {
     entry& e = entries_[start_count() % capacity];
     e.call_record = call_record;
-    e.number.sequence = number.sequence;  // member by member, because it was written a moment ago (see launcher::tell)
+    e.number.sequence =
+        number.sequence;  // member by member, because it was written a moment ago (see launcher::write_call_record)
     e.number.sender = number.sender;
     e.number.receiver = number.receiver;
     std::uint64_t const place = start_count();
@@ -60,6 +63,16 @@ class recorder {
     entry& e = entries_[place % capacity];
     if (e.place == place) {
       e.current_state = final_state;
+    }
+  }
+
+  /// Copies a label that its owner is about to change. For the library.
+  void keep_label(char const* label) noexcept {
+    for (entry& e : entries_) {
+      if (e.call_record.label == label) {
+        std::memcpy(e.kept_label, label, sizeof e.kept_label);
+        e.call_record.label = e.kept_label;
+      }
     }
   }
 

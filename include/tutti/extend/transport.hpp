@@ -85,6 +85,11 @@ concept names_world_ranks = transport<T> && T::names_world_ranks;
 template <class T>
 concept detects_mismatch = transport<T> && requires(T& t, rank_type peer, flow s) { t.detect_mismatch(peer, s); };
 
+/// A transport that compares the length of each message with the one that its receiver expects: `view` throws
+/// error(failure::mismatch) if they differ.
+template <class T>
+concept checks_lengths = transport<T> && T::checks_lengths;
+
 /// A transport that carries wait reports, from which a rank follows the wait-for chain. `publish_wait` is called now
 /// and then by a rank that waits: it answers all peers that have asked since. `query_wait` asks a peer, and returns
 /// false while the peer cannot be reached yet. `reported_wait` is the last known report of a rank, this one included,

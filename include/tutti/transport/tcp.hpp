@@ -30,6 +30,8 @@ class tcp {
   static constexpr std::string_view name = "tcp";
   /// False: `spawn` starts ranks as processes.
   static constexpr bool in_process = false;
+  /// True: a message of another length than its receiver expects is an error.
+  static constexpr bool checks_lengths = true;
   /// The options for construction; see `open_transport`.
   using options = tcp_options;
 

@@ -6,7 +6,10 @@
 #include <laws/reducing_operators.hpp>
 #include <support/counted_new.hpp>
 #include <support/watched.hpp>
+#include <tutti/any_element.hpp>
+#include <tutti/any_reduction.hpp>
 #include <tutti/automatic.hpp>
+#include <tutti/detail/engine/optional_aggregators.hpp>
 #include <tutti/dup.hpp>
 #include <tutti/in_network/detail/udp/with_aggregator.hpp>
 #include <tutti/in_network/fpga_nic.hpp>
@@ -101,6 +104,38 @@ BOOST_AUTO_TEST_CASE(operators_equal_the_sequential_answer) {
                               1023);
     });
   }
+}
+
+// A rank whose reduction is known at run time runs the schedule of typed ranks in the same operation: by the device
+// where that can do it, else without.
+BOOST_AUTO_TEST_CASE(reductions_known_at_run_time_meet_typed_ones) {
+  auto const meets = [](auto& world, auto topology) -> std::string {
+    tutti::allreduce combine{world, topology, tutti::any_reduction("sum", tutti::any_element("float32"))};
+    tutti::any_reduction const least("min", tutti::any_element("int32"));
+    tutti::allreduce typed_sum{world, topology, tutti::sum<float>{}};
+    tutti::allreduce typed_least{world, topology, tutti::min<int>{}};
+    for (rank_type k = 0; k < 4; ++k) {
+      bool const is_typed = (world.rank() + k) % 2 == 0;
+      std::vector<float> floats(1000, static_cast<float>(world.rank() + k));
+      std::vector<int> integers(1000, static_cast<int>(world.rank() + k));
+      if (is_typed) {
+        typed_sum(floats);
+        typed_least(integers);
+      } else {
+        combine(floats.data(), floats.size());
+        combine(least, integers.data(), integers.size());
+      }
+      if (floats[999] != static_cast<float>(6 + 4 * k) || integers[999] != static_cast<int>(k)) {
+        return "a wrong result in round " + std::to_string(k);
+      }
+    }
+    return {};
+  };
+  auto const counts = agree(4, lossless, [&](auto& world) { return meets(world, in_network{}); });
+  BOOST_TEST(counts.completed_results != 0U);
+  agree(4, lossless, [&](auto& world) {
+    return meets(world, tutti::hierarchical{tutti::binary_tree{}, in_network{}, 2});
+  });
 }
 
 BOOST_AUTO_TEST_CASE(a_communicator_has_the_same_workers_always) {

@@ -124,6 +124,7 @@ void use(tutti::communicator<tutti::loopback>& world, int* pointer, plane gaps, 
   deal(v, doubles, 0);                 // error: input and output must have elements of one type
   swap(v, std::vector<int>(4));        // error: the result would be lost
   swap(v);                             // error: alltoall takes \(input, output\)
+  swap(v, v, 1, 3);                    // error: the last argument is a tutti::partition
   running(v, v, 0);                    // error: scan takes \(data\) or \(input, output\)
   offset();                            // error: exscan takes \(data\) or \(input, output\)
   give(v);                             // error: send takes \(data, rank\)

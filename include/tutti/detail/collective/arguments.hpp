@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/extend/any_element.hpp>
 #include <tutti/extend/any_length.hpp>
 #include <tutti/extend/buffer.hpp>
 #include <tutti/extend/device_span.hpp>
@@ -18,8 +19,8 @@
 /// its overloads takes.
 namespace tutti::inline v0_1_0::detail::inline collective {
 
-/// Stand for element types: any one, and the one of the `any_element` argument.
-struct any_element;
+/// Stand for element types: any one, and the one of the `open_element` argument.
+struct open_element;
 struct same_element;
 
 /// Arguments of an operator: a buffer that is read, a buffer that is written, the root or another rank, the total
@@ -34,6 +35,11 @@ struct partition_argument;
 /// A container whose length the other rank does not know, in blocking calls.
 struct sent_container;
 struct received_container;
+/// Arguments for a type that is known at run time: a pointer to elements that are read, one to elements that are
+/// written, and the type.
+struct reads_at;
+struct writes_at;
+struct type_argument;
 
 /// Stands for the operation of a barrier, which has no arguments.
 struct meeting;
@@ -67,11 +73,18 @@ inline constexpr bool fits<Time, sent_container, Argument, Element> =
 template <calling Time, class Argument, class Element>
 inline constexpr bool fits<Time, received_container, Argument, Element> =
     Time == calling::now && is_resizable<std::remove_cvref_t<Argument>>;
+template <calling Time, class Argument, class Element>
+inline constexpr bool fits<Time, reads_at, Argument, Element> = std::convertible_to<Argument, void const*>;
+template <calling Time, class Argument, class Element>
+inline constexpr bool fits<Time, writes_at, Argument, Element> = std::convertible_to<Argument, void*>;
+template <calling Time, class Argument, class Element>
+inline constexpr bool fits<Time, type_argument, Argument, Element> =
+    std::same_as<std::remove_cvref_t<Argument>, any_element>;
 template <calling Time, class T, class Argument, class Element>
 inline constexpr bool fits<Time, reads<T>, Argument, Element> =
     (Time == calling::now || lasting<Argument>)&&buffer_of<std::remove_cvref_t<Argument>, T>;
 template <calling Time, class Argument, class Element>
-inline constexpr bool fits<Time, reads<any_element>, Argument, Element> =
+inline constexpr bool fits<Time, reads<open_element>, Argument, Element> =
     (Time == calling::now || lasting<Argument>)&&buffer<std::remove_cvref_t<Argument>>;
 template <calling Time, class Argument, class Element>
 inline constexpr bool fits<Time, reads<same_element>, Argument, Element> =
@@ -79,18 +92,18 @@ inline constexpr bool fits<Time, reads<same_element>, Argument, Element> =
 template <calling Time, class T, class Argument, class Element>
 inline constexpr bool fits<Time, writes<T>, Argument, Element> = lasting_mutable_buffer_of<Argument, T>;
 template <calling Time, class Argument, class Element>
-inline constexpr bool fits<Time, writes<any_element>, Argument, Element> = lasting_mutable_buffer<Argument>;
+inline constexpr bool fits<Time, writes<open_element>, Argument, Element> = lasting_mutable_buffer<Argument>;
 template <calling Time, class Argument, class Element>
 inline constexpr bool fits<Time, writes<same_element>, Argument, Element> =
     fits<Time, writes<Element>, Argument, Element>;
 
-/// The element type of an `any_element` argument, or void.
+/// The element type of an `open_element` argument, or void.
 template <class Role, class Argument>
-struct any_element_of : std::type_identity<void> {};
+struct open_element_of : std::type_identity<void> {};
 template <buffer Argument>
-struct any_element_of<reads<any_element>, Argument> : std::type_identity<buffer_value_t<Argument>> {};
+struct open_element_of<reads<open_element>, Argument> : std::type_identity<buffer_value_t<Argument>> {};
 template <buffer Argument>
-struct any_element_of<writes<any_element>, Argument> : std::type_identity<buffer_value_t<Argument>> {};
+struct open_element_of<writes<open_element>, Argument> : std::type_identity<buffer_value_t<Argument>> {};
 
 template <class... Types>
 struct first_type : std::type_identity<void> {};
@@ -106,7 +119,7 @@ struct call_of {
 template <calling Time, class... Roles, class... Arguments>
   requires(sizeof...(Roles) == sizeof...(Arguments))
 struct call_of<Time, form<Roles...>, Arguments...> {
-  using element_type = typename first_type<typename any_element_of<Roles, Arguments>::type...>::type;
+  using element_type = typename first_type<typename open_element_of<Roles, Arguments>::type...>::type;
   static constexpr bool has_its_number = true;
   static constexpr bool is_accepted = (fits<Time, Roles, Arguments, element_type> && ...);
 };
@@ -133,6 +146,7 @@ enum class flaw {
   no_root,
   no_partition,
   any_length,
+  no_pointers,
 };
 
 /// The reason for which a buffer is refused; Wanted is the element type, or void.
@@ -189,10 +203,19 @@ inline constexpr flaw flaw_of = fits<Time, Role, Argument, Element> ? flaw::no_f
 template <calling Time, class Argument, class Element>
 inline constexpr flaw flaw_of<Time, partition_argument, Argument, Element> =
     fits<Time, partition_argument, Argument, Element> ? flaw::no_flaw : flaw::no_partition;
+template <calling Time, class Argument, class Element>
+inline constexpr flaw flaw_of<Time, reads_at, Argument, Element> =
+    fits<Time, reads_at, Argument, Element> ? flaw::no_flaw : flaw::no_pointers;
+template <calling Time, class Argument, class Element>
+inline constexpr flaw flaw_of<Time, writes_at, Argument, Element> =
+    fits<Time, writes_at, Argument, Element> ? flaw::no_flaw : flaw::no_pointers;
+template <calling Time, class Argument, class Element>
+inline constexpr flaw flaw_of<Time, type_argument, Argument, Element> =
+    fits<Time, type_argument, Argument, Element> ? flaw::no_flaw : flaw::no_pointers;
 template <calling Time, class T, class Argument, class Element>
 inline constexpr flaw flaw_of<Time, reads<T>, Argument, Element> = flaw_of_buffer<Time, false, T, false, Argument>();
 template <calling Time, class Argument, class Element>
-inline constexpr flaw flaw_of<Time, reads<any_element>, Argument, Element> =
+inline constexpr flaw flaw_of<Time, reads<open_element>, Argument, Element> =
     flaw_of_buffer<Time, false, void, false, Argument>();
 template <calling Time, class Argument, class Element>
 inline constexpr flaw flaw_of<Time, reads<same_element>, Argument, Element> =
@@ -200,7 +223,7 @@ inline constexpr flaw flaw_of<Time, reads<same_element>, Argument, Element> =
 template <calling Time, class T, class Argument, class Element>
 inline constexpr flaw flaw_of<Time, writes<T>, Argument, Element> = flaw_of_buffer<Time, true, T, false, Argument>();
 template <calling Time, class Argument, class Element>
-inline constexpr flaw flaw_of<Time, writes<any_element>, Argument, Element> =
+inline constexpr flaw flaw_of<Time, writes<open_element>, Argument, Element> =
     flaw_of_buffer<Time, true, void, false, Argument>();
 template <calling Time, class Argument, class Element>
 inline constexpr flaw flaw_of<Time, writes<same_element>, Argument, Element> =
@@ -256,7 +279,10 @@ struct refusal<Op, Reads, Time, form<Forms...>, Arguments...> {
       fits_number<op::scatter>,
       "scatter takes (input, output, root), and behind them the total or a tutti::partition where ranks get different "
       "numbers of elements; is the root missing?");
-  static_assert(fits_number<op::alltoall>, "alltoall takes (input, output)");
+  static_assert(
+      fits_number<op::alltoall>,
+      "alltoall takes (input, output), and behind them two tutti::partition, of the lengths that are sent and "
+      "received, where they differ");
   static_assert(fits_number<meeting>, "barrier takes no arguments: it moves no elements");
   static_assert(fits_number<op::transfer> || !Reads, "send takes (data, rank); is the receiver's rank missing?");
   static_assert(fits_number<op::transfer> || Reads, "recv takes (data, rank); is the sender's rank missing?");
@@ -271,6 +297,9 @@ struct refusal<Op, Reads, Time, form<Forms...>, Arguments...> {
       cause != flaw::any_length,
       "any_length is for containers that have resize, in blocking send and recv and in tutti::exchange, which "
       "can be started");
+  static_assert(cause != flaw::no_pointers,
+                "a call for a type that is known at run time takes pointers, a count or a tutti::partition, and a "
+                "tutti::any_element, in this order; then the root, if there is one");
   static_assert(cause != flaw::braces,
                 "a list in braces is no buffer: make it a variable, such as a std::vector or an array, and give that");
   static_assert(cause != flaw::pointer,
@@ -391,24 +420,37 @@ using reduce_scatter_calls = calls_of<
              form<reads<contribution_t<Reduction>>, writes<typename Reduction::value_type>, partition_argument>>,
         form<form<reads<contribution_t<Reduction>>, writes<typename Reduction::value_type>>,
              form<reads<contribution_t<Reduction>>, writes<typename Reduction::value_type>, partition_argument>>>>;
-using broadcast_calls = calls_of<op::broadcast, false, form<form<writes<any_element>, rank_argument>>>;
-using allgather_calls = calls_of<op::allgather, true,
-                                 form<form<writes<any_element>>, form<reads<same_element>, writes<any_element>>,
-                                      form<writes<any_element>, partition_argument>,
-                                      form<reads<same_element>, writes<any_element>, partition_argument>>>;
+using broadcast_calls = calls_of<
+    op::broadcast, false,
+    form<form<writes<open_element>, rank_argument>, form<writes_at, total_argument, type_argument, rank_argument>>>;
+using allgather_calls =
+    calls_of<op::allgather, true,
+             form<form<writes<open_element>>, form<reads<same_element>, writes<open_element>>,
+                  form<writes<open_element>, partition_argument>,
+                  form<reads<same_element>, writes<open_element>, partition_argument>,
+                  form<writes_at, total_argument, type_argument>, form<writes_at, partition_argument, type_argument>,
+                  form<reads_at, writes_at, total_argument, type_argument>,
+                  form<reads_at, writes_at, partition_argument, type_argument>>>;
 using gather_calls = calls_of<op::gather, true,
-                              form<form<reads<same_element>, writes<any_element>, rank_argument>,
-                                   form<reads<same_element>, writes<any_element>, rank_argument, total_argument>,
-                                   form<reads<same_element>, writes<any_element>, rank_argument, partition_argument>>>;
+                              form<form<reads<same_element>, writes<open_element>, rank_argument>,
+                                   form<reads<same_element>, writes<open_element>, rank_argument, total_argument>,
+                                   form<reads<same_element>, writes<open_element>, rank_argument, partition_argument>,
+                                   form<reads_at, writes_at, total_argument, type_argument, rank_argument>,
+                                   form<reads_at, writes_at, partition_argument, type_argument, rank_argument>>>;
 using scatter_calls = calls_of<op::scatter, true,
-                               form<form<reads<any_element>, writes<same_element>, rank_argument>,
-                                    form<reads<any_element>, writes<same_element>, rank_argument, total_argument>,
-                                    form<reads<any_element>, writes<same_element>, rank_argument, partition_argument>>>;
-using alltoall_calls = calls_of<op::alltoall, true, form<form<reads<any_element>, writes<same_element>>>>;
+                               form<form<reads<open_element>, writes<same_element>, rank_argument>,
+                                    form<reads<open_element>, writes<same_element>, rank_argument, total_argument>,
+                                    form<reads<open_element>, writes<same_element>, rank_argument, partition_argument>,
+                                    form<reads_at, writes_at, total_argument, type_argument, rank_argument>,
+                                    form<reads_at, writes_at, partition_argument, type_argument, rank_argument>>>;
+using alltoall_calls =
+    calls_of<op::alltoall, true,
+             form<form<reads<open_element>, writes<same_element>>,
+                  form<reads<open_element>, writes<same_element>, partition_argument, partition_argument>>>;
 using barrier_calls = calls_of<meeting, false, form<form<>>>;
 using send_calls =
-    calls_of<op::transfer, true, form<form<reads<any_element>, rank_argument>, form<sent_container, rank_argument>>>;
+    calls_of<op::transfer, true, form<form<reads<open_element>, rank_argument>, form<sent_container, rank_argument>>>;
 using recv_calls = calls_of<op::transfer, false,
-                            form<form<writes<any_element>, rank_argument>, form<received_container, rank_argument>>>;
+                            form<form<writes<open_element>, rank_argument>, form<received_container, rank_argument>>>;
 
 }  // namespace tutti::detail::collective

@@ -111,7 +111,12 @@ TUTTI_DECL bool joint_operation::advance_parts() {
         }
       }
     }
-    is_over = part->advance() && is_over;
+    bool const had_ended = part->has_ended_;
+    if (!part->advance()) {
+      is_over = false;
+    } else if (!had_ended) {
+      state_.operations.end_wait(part->queue_);
+    }
     take_error(*part);
   }
   has_ended_ = is_over;

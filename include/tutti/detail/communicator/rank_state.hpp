@@ -94,15 +94,18 @@ struct rank_state : progress_entry {
   }
   /// Advances the operations started here that can progress; after a fault, all of them, since all end.
   void advance_operations() {
-    std::size_t const count = operations.size();
-    if (operations.advance() != count && transport.fault()) [[unlikely]] {
-      operations.advance(true);
+    if (std::size_t const count = operations.size(); count != 0) {
+      if (operations.advance() != count && transport.fault()) [[unlikely]] {
+        operations.advance_all();
+      }
     }
   }
+  /// Ends the operations that a reduction, or a function at an end, has cancelled meanwhile.
+  TUTTI_DECL void end_given_up() noexcept;
   /// Asks the transport for arrivals, then advances all operations. One thread at a time.
   TUTTI_DECL void poll();
-  /// Looks for failed peers and answers ranks that ask which rank this one waits for, here and on all communicators of
-  /// the progress list.
+  /// Looks for failed peers and deadlines, and answers ranks that ask which rank this one waits for, here and on all
+  /// communicators of the progress list.
   TUTTI_DECL void probe();
 
   /// True in a forked child, which has a copy of this state.
@@ -115,10 +118,10 @@ struct rank_state : progress_entry {
   /// "rank 2 (worker:1 on node7, pid 4242)", as a part of a message.
   [[nodiscard]] message_part words(rank_type r) const noexcept { return {append_rank, this, r}; }
   /// The error of an operation that a fault of this epoch ends.
-  [[nodiscard]] TUTTI_DECL error explain(tutti::fault const& cause, call const& call_record,
+  [[nodiscard]] TUTTI_DECL error explain(tutti::fault const& cause, labelled_call const& call_record,
                                          operation_number const& number, std::uint32_t step) const;
   /// An error of an operation of this rank, in the format of every tutti error.
-  [[nodiscard]] TUTTI_DECL error report(failure kind, std::string_view text, call const& call_record,
+  [[nodiscard]] TUTTI_DECL error report(failure kind, std::string_view text, labelled_call const& call_record,
                                         operation_number const& number, std::uint32_t step,
                                         std::vector<rank_type> at_fault) const;
 
@@ -146,7 +149,6 @@ struct rank_state : progress_entry {
 
  private:
   [[noreturn, gnu::cold]] TUTTI_DECL void refuse_call() const;
-  TUTTI_DECL void end_given_up() noexcept;
   TUTTI_DECL void end_epoch() noexcept;
   TUTTI_DECL bool move_on() noexcept;
   TUTTI_DECL void look_quietly() noexcept;

@@ -92,15 +92,15 @@ TUTTI_DECL void rank_state::poll() {
 TUTTI_DECL void rank_state::refuse_call() const {
   expects(!is_inherited(),
           "a process forked from a rank cannot use the rank's communicators: let it call only exec or _exit");
-  refuse(std::source_location::current(),
-         "a running reduction may not call its own communicator, except to cancel requests; make the call after the "
-         "operation");
+  refuse(
+      std::source_location::current(),
+      "a running reduction, or a function at the end of a request, may not call its own communicator, except to cancel "
+      "requests; make the call after the operation");
 }
 
-/// Ends the operations that a reduction has cancelled, once it has returned.
 TUTTI_DECL void rank_state::end_given_up() noexcept {
   while (!is_advancing && std::exchange(has_given_up, false)) {  // reductions run by this may cancel further operations
-    static_cast<void>(operations.advance(true));
+    operations.advance_all();
   }
 }
 
@@ -110,6 +110,7 @@ TUTTI_DECL void rank_state::probe() {
   expect_callable();
   transport.probe();
   operations.publish_wait();
+  operations.check_deadlines();
   if (progress_list* const other_entries = progress_list::current_unless_only(*this)) [[unlikely]] {
     other_entries->look(*this);
   }
@@ -140,6 +141,7 @@ TUTTI_DECL void rank_state::look_quietly() noexcept {
   try {
     transport.probe();
     operations.publish_wait();
+    operations.check_deadlines();
   } catch (...) {
   }
 }
@@ -261,8 +263,8 @@ TUTTI_DECL std::vector<rank_type> rank_state::at_fault(tutti::fault const& cause
   return ranks;
 }
 
-TUTTI_DECL error rank_state::explain(tutti::fault const& cause, call const& call_record, operation_number const& number,
-                                     std::uint32_t step) const {
+TUTTI_DECL error rank_state::explain(tutti::fault const& cause, labelled_call const& call_record,
+                                     operation_number const& number, std::uint32_t step) const {
   std::string text;
   switch (cause.kind) {
     case failure::peer_lost:
@@ -298,7 +300,7 @@ TUTTI_DECL error rank_state::explain(tutti::fault const& cause, call const& call
   return report(cause.kind, text, call_record, number, step, at_fault(cause));
 }
 
-TUTTI_DECL error rank_state::report(failure kind, std::string_view text, call const& call_record,
+TUTTI_DECL error rank_state::report(failure kind, std::string_view text, labelled_call const& call_record,
                                     operation_number const& number, std::uint32_t step,
                                     std::vector<rank_type> at_fault) const {
   std::string operation = describe(call_record, number);

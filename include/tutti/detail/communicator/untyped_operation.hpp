@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/detail/base/linkage.hpp>
+#include <tutti/detail/communicator/end_function.hpp>
 #include <tutti/detail/core/owner.hpp>
 #include <tutti/extend/error.hpp>
 #include <tutti/extend/message.hpp>
@@ -13,6 +14,7 @@
 #include <cstdint>
 #include <exception>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tutti::inline v0_1_0::detail::inline communicator {
@@ -73,13 +75,24 @@ class untyped_operation {
 
   /// The call that the next run announces to its peers, to be written before `start`. Remains from run to run.
   [[nodiscard]] call& call_record() noexcept { return call_; }
+  /// A label of an operator, and its number among the labels of the operator.
+  struct numbered_label {
+    std::uint32_t number = 0;
+    char text[labelled_call::label_text] = {};
+
+    /// Sets the next label: at most 31 bytes, without a part of a UTF-8 character, and without control characters.
+    TUTTI_DECL void set(std::string_view source) noexcept;
+  };
+  [[nodiscard]] std::uint32_t label_number() const noexcept { return label_.number; }
+  /// Sets the label of the next runs. Remains from run to run.
+  TUTTI_DECL void set_label(numbered_label const& next) noexcept;
   /// Sets the deadline.
   void set_limit(duration limit) noexcept { limit_ = limit; }
 
   [[nodiscard]] bool has_ended() const noexcept { return has_ended_; }
   /// Advances the operation, and ends it if it is complete or has failed. Returns true if it has ended. Throws only the
   /// exception that unwinds a cancelled thread.
-  [[nodiscard]] bool advance() { return functions_->advance(*this); }
+  [[nodiscard]] bool advance() { return advance_(*this); }
   /// Advances all operations, and every few milliseconds checks for faults and the deadline: for callers that test
   /// repeatedly. @throws precondition_error if the call is refused (`call_guard`)
   TUTTI_DECL void poll();
@@ -90,6 +103,14 @@ class untyped_operation {
   [[nodiscard]] TUTTI_DECL bool wait(duration limit);
   /// @throws the exception with which the operation has ended, if it has failed
   TUTTI_DECL void throw_failure() const;
+  /// Has `f` called with the error, or null, when the operation has ended; at once if it has. The deadline begins.
+  /// @throws precondition_error like `poll`, and if there is a function already; std::bad_alloc
+  template <class F>
+  void on_end(F&& f) {
+    expect_no_function();
+    on_end_.set(std::forward<F>(f));
+    observe();
+  }
   /// Cancels the operation now, or, if a reduction of this communicator calls this, once the reduction has returned.
   TUTTI_DECL void cancel();
   /// Answers ranks that ask which rank it waits for. `blocks`: the program waits for this operation.
@@ -124,6 +145,8 @@ class untyped_operation {
   }
   /// Sets the number of elements of this rank's block, for the error of ranks that pass different partitions.
   void set_own_block(std::size_t length) noexcept { own_block_ = length; }
+  /// Lets the flight recorder keep a copy of the label, which is about to change or to end.
+  TUTTI_DECL void keep_label() noexcept;
   /// Fails the epoch: the operation cannot start, and peers would wait for this rank.
   TUTTI_DECL void withdraw();
   /// Waits until the segments are complete. @throws their exceptions; the operation has ended then
@@ -150,6 +173,12 @@ class untyped_operation {
 
   inline void retire_if_unused() noexcept;
 
+  TUTTI_DECL void expect_no_function() const;
+  /// Has the end of the operation call the function. @throws precondition_error as `poll`; the function is dropped then
+  TUTTI_DECL void observe();
+  TUTTI_DECL static bool advance_and_notify(untyped_operation& operation);
+  TUTTI_DECL void notify() noexcept;
+
   [[nodiscard]] TUTTI_DECL std::uint32_t step_number() const noexcept;
   [[nodiscard]] TUTTI_DECL bool find_culprit();
   [[nodiscard]] TUTTI_DECL wait_outcome wait_or_find_culprit(wait_target const& target, duration limit);
@@ -168,6 +197,7 @@ class untyped_operation {
   TUTTI_DECL void end_parts(void (untyped_operation::*end)());
 
   functions const* functions_;
+  bool (*advance_)(untyped_operation&);  ///< a member of `functions_`, or `advance_and_notify`
   operation_pool* pool_;
   untyped_operation* next_ = nullptr;  ///< link in a list or pool, or the next part of the same joint operation
   untyped_operation* previous_ = nullptr;
@@ -181,22 +211,25 @@ class untyped_operation {
 
  protected:  // for segmented_operation
   bool is_listed_ = false;
+  bool is_waiting_ = false;  ///< a message behind another one of its queue
   bool has_ended_ = false;
   bool is_given_up_ = false;  ///< cancelled by a reduction while an operation was being advanced; ends after that
   lane_use lanes_;
   std::uint64_t queue_ = 0;  ///< operations of one queue begin in order of starting
   rank_state& state_;
-  call call_;
+  labelled_call call_;
   operation_number number_;
   std::uint64_t recorded_at_ = 0;  ///< index of its record in the flight recorder
   std::uint64_t own_block_ = 0;    ///< elements of this rank's block, if the call has a partition
 
  private:
+  numbered_label label_{.number = UINT32_MAX};  ///< at first with a number that no label has
   time_point watched_since_{};
   time_point last_look_{};
   duration limit_{};
   owner<straggler_search> search_;
   std::exception_ptr error_;  ///< error of a failed operation
+  end_function on_end_;
 };
 
 /// Keeps an operation alive during a call of its request, although a reduction may move or destroy the request
@@ -230,88 +263,108 @@ class operation_use {
   untyped_operation& operation_;
 };
 
-/// The list of operations that were started on a communicator and have not ended.
+/// The operations that were started on a communicator and have not ended: collective ones in order of starting, and
+/// messages between two ranks. The first message of a pair and direction can progress, and the others wait for it.
 class operation_list {
  public:
   /// The queue of all collective operations.
   static constexpr std::uint64_t collective = UINT64_MAX;
 
-  [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
+  [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
-  void push_back(untyped_operation& operation) noexcept {
+  /// Adds an operation. `may_begin`: no earlier message of its queue is under way.
+  void push_back(untyped_operation& operation, bool may_begin = true) noexcept {
     ++size_;
-    transfer_count_ += operation.queue_ == collective ? 0U : 1U;
     operation.is_listed_ = true;
-    operation.next_ = nullptr;
-    operation.previous_ = last_;
-    (last_ != nullptr ? last_->next_ : first_) = &operation;
-    last_ = &operation;
+    operation.is_waiting_ = !may_begin;
+    chain_of(operation).push_back(operation);
   }
 
-  void erase(untyped_operation& operation) noexcept {
+  /// Removes an operation, if it is in the list. Returns a message that may begin now, or null.
+  untyped_operation* erase(untyped_operation& operation) noexcept {
     if (!operation.is_listed_) {
-      return;
+      return nullptr;
     }
     --size_;
-    transfer_count_ -= operation.queue_ == collective ? 0U : 1U;
     operation.is_listed_ = false;
-    (operation.previous_ != nullptr ? operation.previous_->next_ : first_) = operation.next_;
-    (operation.next_ != nullptr ? operation.next_->previous_ : last_) = operation.previous_;
-    operation.next_ = operation.previous_ = nullptr;
+    chain_of(operation).erase(operation);
+    return operation.queue_ == collective || operation.is_waiting_ ? nullptr : end_wait(operation.queue_);
+  }
+
+  /// Lets the first waiting message of a queue progress, after the end of the one before it. Returns it, or null.
+  untyped_operation* end_wait(std::uint64_t queue) noexcept {
+    untyped_operation* next = waiting_messages_.first;
+    while (next != nullptr && next->queue_ != queue) {
+      next = next->next_;
+    }
+    if (next != nullptr) {
+      waiting_messages_.erase(*next);
+      next->is_waiting_ = false;
+      messages_.push_back(*next);
+    }
+    return next;
   }
 
   /// Answers ranks that ask which rank each operation waits for.
   void publish_wait() {
-    for (untyped_operation* operation = first_; operation != nullptr; operation = operation->next_) {
-      operation->publish_wait(false);
+    for_each([](untyped_operation& operation) { operation.publish_wait(false); });
+  }
+  /// Looks for the deadlines of operations whose end a function waits for. The rest follows at the next look if one
+  /// ends, which may end others.
+  void check_deadlines() {
+    for (chain const* const operations : {&collectives_, &messages_, &waiting_messages_}) {
+      for (untyped_operation* operation = operations->first; operation != nullptr;) {
+        turn const current_turn(*operation);
+        if (operation->on_end_) {
+          operation->check_deadline();
+        }
+        operation = operation->is_listed_ ? operation->next_ : nullptr;
+      }
     }
   }
   /// Reports the earlier operations in the queue of `last`, and such parts of joint ones, as blocking the program: it
   /// waits for `last`, and `last` for them.
   void say_before(untyped_operation const& last) {
-    for (untyped_operation* operation = first_; operation != nullptr && operation != &last;
-         operation = operation->next_) {
-      if (operation->queue_ == last.queue_) {
-        operation->publish_wait(true);
+    bool is_before = true;
+    for_each([&](untyped_operation& operation) {
+      is_before = is_before && &operation != &last;
+      if (is_before && operation.queue_ == last.queue_) {
+        operation.publish_wait(true);
       }
-      for (untyped_operation* part = operation->first_part_; part != nullptr; part = part->next_) {
+      for (untyped_operation* part = is_before ? operation.first_part_ : nullptr; part != nullptr; part = part->next_) {
         if (part->queue_ == last.queue_) {
           part->publish_wait(true);
         }
       }
-    }
+    });
   }
 
-  /// Advances once every operation that can progress, and removes ended ones. Returns how many were advanced. An
-  /// operation that has not begun cannot progress while an earlier one holds its lane: so at most one operation a lane,
-  /// and messages between two ranks, are advanced. With `ignores_lanes`, all
-  /// are, as after a fault, which ends all.
-  ///
-  /// A turn may call a user's reduction or tracer, which may erase and retire other operations. So the next one is
-  /// determined after the turn; if its own operation was erased, the walk begins again.
-  std::size_t advance(bool ignores_lanes = false) {
+  /// Advances once every operation that can progress, and removes ended ones. Returns how many were advanced. A
+  /// collective operation that has not begun cannot progress while an earlier one holds its lane: so at most one a
+  /// lane is advanced, and one message of each pair and direction.
+  std::size_t advance() {
     std::size_t count = 0;
     std::uint32_t busy_lanes = 0;
-    for (untyped_operation* operation = first_;
-         operation != nullptr && (ignores_lanes || busy_lanes != all_lanes || transfer_count_ != 0);) {
-      if (!ignores_lanes && (operation->lanes_.start_lane & busy_lanes) != 0) {
+    for (untyped_operation* operation = collectives_.first; operation != nullptr && busy_lanes != all_lanes;) {
+      if ((operation->lanes_.start_lane & busy_lanes) != 0) {
         busy_lanes |= operation->lanes_.flow_lanes;
         operation = operation->next_;
         continue;
       }
       ++count;
-      turn const current_turn(*operation);
-      bool const has_ended = operation->advance();
-      untyped_operation* const next = operation->is_listed_ ? operation->next_ : first_;
-      if (has_ended) {
-        erase(*operation);
-      } else {
-        busy_lanes |= operation->lanes_.flow_lanes;
-      }
-      operation = next;
+      operation = advance(*operation, collectives_, busy_lanes);
+    }
+    if (messages_.first != nullptr) {
+      count += advance_all(messages_);
     }
     return count;
+  }
+  /// Advances every operation, as after a fault, which ends all.
+  void advance_all() {
+    for (chain const* const operations : {&collectives_, &messages_, &waiting_messages_}) {
+      static_cast<void>(advance_all(*operations));
+    }
   }
 
  private:
@@ -332,12 +385,68 @@ class operation_list {
     untyped_operation& operation_;
   };
 
+  /// A list through the links of operations.
+  struct chain {
+    void push_back(untyped_operation& operation) noexcept {
+      operation.next_ = nullptr;
+      operation.previous_ = last;
+      (last != nullptr ? last->next_ : first) = &operation;
+      last = &operation;
+    }
+    void erase(untyped_operation& operation) noexcept {
+      (operation.previous_ != nullptr ? operation.previous_->next_ : first) = operation.next_;
+      (operation.next_ != nullptr ? operation.next_->previous_ : last) = operation.previous_;
+      operation.next_ = operation.previous_ = nullptr;
+    }
+
+    untyped_operation* first = nullptr;
+    untyped_operation* last = nullptr;
+  };
+
+  [[nodiscard]] chain& chain_of(untyped_operation const& operation) noexcept {
+    return operation.queue_ == collective ? collectives_ : operation.is_waiting_ ? waiting_messages_ : messages_;
+  }
+  template <class F>
+  void for_each(F f) {
+    for (chain const* const operations : {&collectives_, &messages_, &waiting_messages_}) {
+      for (untyped_operation* operation = operations->first; operation != nullptr; operation = operation->next_) {
+        f(*operation);
+      }
+    }
+  }
+
+  /// Advances one operation, and removes it if it has ended. Returns the next one.
+  ///
+  /// A turn may call a user's reduction or tracer, which may erase and retire other operations. So the next one is
+  /// determined after the turn; if its own operation was erased, the walk begins again.
+  [[gnu::always_inline]] untyped_operation* advance(untyped_operation& operation, chain const& operations,
+                                                    std::uint32_t& busy_lanes) {
+    turn const current_turn(operation);
+    bool const has_ended = operation.advance();
+    untyped_operation* next = operation.is_listed_ ? operation.next_ : operations.first;
+    if (has_ended) {
+      untyped_operation* const message = erase(operation);
+      next = next != nullptr ? next : message;
+    } else {
+      busy_lanes |= operation.lanes_.flow_lanes;
+    }
+    return next;
+  }
+  std::size_t advance_all(chain const& operations) {
+    std::size_t count = 0;
+    std::uint32_t busy_lanes = 0;
+    for (untyped_operation* operation = operations.first; operation != nullptr; ++count) {
+      operation = advance(*operation, operations, busy_lanes);
+    }
+    return count;
+  }
+
   static constexpr std::uint32_t all_lanes = (1U << collective_lanes) - 1;
 
-  untyped_operation* first_ = nullptr;
-  untyped_operation* last_ = nullptr;
+  chain collectives_;
+  chain messages_;  ///< messages that may be under way: at least the first of each queue
+  chain waiting_messages_;
   std::size_t size_ = 0;
-  std::size_t transfer_count_ = 0;  ///< operations outside the collective queue
 };
 
 /// The reused operations of an operator. Lives as long as the operator or any request.

@@ -18,7 +18,7 @@
 namespace tutti::inline v0_1_0::detail::inline communicator {
 
 TUTTI_DECL untyped_operation::untyped_operation(rank_state& state, functions const& table, operation_pool* pool)
-    : functions_(&table), pool_(pool), state_(state) {}
+    : functions_(&table), advance_(table.advance), pool_(pool), state_(state) {}
 TUTTI_DECL untyped_operation::~untyped_operation() = default;
 
 /// The fault sent to peers when this rank gives up the operation: that of another communicator of its world, if that
@@ -30,6 +30,31 @@ TUTTI_DECL tutti::fault untyped_operation::own_fault() const noexcept {
 
 TUTTI_DECL void untyped_operation::withdraw() {
   state_.transport.revoke(own_fault());
+}
+
+// --- label
+
+TUTTI_DECL void untyped_operation::numbered_label::set(std::string_view source) noexcept {
+  std::size_t length = source.size();
+  if (length >= sizeof text) {
+    length = sizeof text - 1;
+    while (length != 0 && (static_cast<unsigned char>(source[length]) & 0xc0U) == 0x80) {
+      --length;
+    }
+  }
+  for (std::size_t i = 0; i != length; ++i) {
+    text[i] = static_cast<unsigned char>(source[i]) < 0x20 ? ' ' : source[i];
+  }
+  text[length] = 0;
+  ++number;
+}
+TUTTI_DECL void untyped_operation::set_label(numbered_label const& next) noexcept {
+  keep_label();
+  label_ = next;
+  call_.label = label_.text;
+}
+TUTTI_DECL void untyped_operation::keep_label() noexcept {
+  state_.recent.keep_label(label_.text);
 }
 
 // --- waiting
@@ -116,6 +141,7 @@ TUTTI_DECL void untyped_operation::end_parts(void (untyped_operation::*end)()) {
     error_ = error_ ? error_ : part->error_;
   }
   has_ended_ = true;
+  notify();
 }
 
 TUTTI_DECL void untyped_operation::throw_fault() {
@@ -149,6 +175,7 @@ TUTTI_DECL void untyped_operation::end_with_error(std::exception_ptr exception, 
         state_, {event_kind::fail, state_.transport.now(), number_, {}, step_number(), no_rank, 0, text});
   }
   has_ended_ = true;
+  notify();
 }
 
 /// Ends the operation with an exception of the transport or of a user's reduction. For peers, the latter is an
@@ -179,7 +206,7 @@ TUTTI_DECL void untyped_operation::end_with_exception() {
 TUTTI_DECL error untyped_operation::make_error(failure kind, std::string_view text,
                                                std::vector<rank_type> const& at_fault) const {
   std::string full_text(text);
-  if (kind == failure::mismatch && call_.partition != 0) {
+  if (kind == failure::mismatch && call_.partition != 0 && call_.kind != operation_kind::alltoall) {
     append(full_text, {"; the block of rank ", state_.rank, " has ", own_block_, " of the ", call_.count, " elements"});
   }
   return state_.report(kind, full_text, call_, number_, step_number(),
@@ -189,6 +216,42 @@ TUTTI_DECL error untyped_operation::make_error(failure kind, std::string_view te
 TUTTI_DECL void untyped_operation::throw_failure() const {
   if (error_) {
     std::rethrow_exception(error_);
+  }
+}
+
+// --- the function at the end
+
+TUTTI_DECL void untyped_operation::expect_no_function() const {
+  expects(!on_end_, "on_end: this request has a function already; let one call both");
+}
+TUTTI_DECL void untyped_operation::observe() {
+  try {
+    call_guard guard(state_);
+    watch(state_.transport.now());
+    guard.end();
+  } catch (...) {
+    on_end_.drop();
+    throw;
+  }
+  advance_ = &advance_and_notify;
+  if (has_ended_) {
+    notify();
+    state_.end_given_up();
+  }
+}
+TUTTI_DECL bool untyped_operation::advance_and_notify(untyped_operation& operation) {
+  bool const has_ended = operation.functions_->advance(operation);
+  if (has_ended) {
+    operation.notify();
+  }
+  return has_ended;
+}
+/// Calls the function, if there is one, under the rules of a reduction.
+TUTTI_DECL void untyped_operation::notify() noexcept {
+  if (on_end_) {
+    advance_ = functions_->advance;
+    advance_mark const mark(state_);
+    on_end_(error_);
   }
 }
 
@@ -287,6 +350,8 @@ TUTTI_DECL void untyped_operation::cancel() {
       cancellation_shield::points::silent);  // no cancellation point: the request may be in destruction
   if (state_.is_inherited()) {               // the operation continues in the parent
     has_ended_ = true;
+    on_end_.drop();
+    advance_ = functions_->advance;
     state_.operations.erase(*this);
     return;
   }
@@ -300,6 +365,7 @@ TUTTI_DECL void untyped_operation::cancel() {
     end_cancelled();
   }
   state_.operations.erase(*this);
+  state_.end_given_up();
 }
 
 TUTTI_DECL void untyped_operation::end_cancelled() {

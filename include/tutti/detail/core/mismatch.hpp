@@ -13,6 +13,9 @@ namespace tutti::inline v0_1_0::detail::inline core {
 /// The error of rank `me`, which does not receive the message that rank `peer` sends.
 [[nodiscard]] TUTTI_DECL error messages_differ(rank_type me, rank_type peer);
 
+/// The error of rank `me`, which expects `expected` bytes where rank `peer` sends `actual`.
+[[nodiscard]] TUTTI_DECL error lengths_differ(rank_type me, std::size_t expected, rank_type peer, std::size_t actual);
+
 }  // namespace tutti::detail::core
 
 #ifndef TUTTI_SEPARATE_COMPILATION

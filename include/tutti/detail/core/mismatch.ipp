@@ -41,4 +41,12 @@ TUTTI_DECL error messages_differ(rank_type me, rank_type peer) {
                  me, peer);
 }
 
+TUTTI_DECL error lengths_differ(rank_type me, std::size_t expected, rank_type peer, std::size_t actual) {
+  return blaming(
+      failure::mismatch,
+      message({"rank ", peer, " sends rank ", me, " a message of ", actual, " bytes, but rank ", me, " expects ",
+               expected, "; give both ranks one length for it, or call exchange_uneven of an alltoall"}),
+      me, peer);
+}
+
 }  // namespace tutti::detail::core

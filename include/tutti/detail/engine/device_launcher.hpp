@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/engine/reduction_entry.hpp>
 #include <tutti/extend/topology.hpp>
 #include <tutti/extend/transport.hpp>
 
@@ -28,8 +29,8 @@ inline constexpr bool runs_on_devices =
     std::same_as<Op, op::allreduce> || std::same_as<Op, op::reduce> || std::same_as<Op, op::broadcast> ||
     std::same_as<Op, op::reduce_scatter> || std::same_as<Op, op::allgather>;
 
-/// The launcher for streams of devices, or an empty type: if Op does not run on devices, the transport has none, or the
-/// schedule depends on the length.
+/// The launcher for streams of devices, or an empty type: if Op does not run on devices, the transport has none, the
+/// schedule depends on the length, or the reduction is known at run time.
 template <class Communicator, class Topology, class Op, class Payload>
 struct device_launcher {
   struct type {
@@ -38,13 +39,13 @@ struct device_launcher {
 };
 template <class Communicator, class Topology, class Op, class Payload>
   requires(maps_devices<typename Communicator::transport_type> && runs_on_devices<Op> &&
-           !chooses_schedule<Topology, Op>)
+           !chooses_schedule<Topology, Op> && !is_known_at_run_time<Payload>)
 struct device_launcher<Communicator, Topology, Op, Payload> {
   using type = device::launcher<Communicator, Topology, Op, Payload>;
 };
 template <class Communicator, class Topology, class Op, class Payload>
   requires(stages_devices<typename Communicator::transport_type> && runs_on_devices<Op> &&
-           !chooses_schedule<Topology, Op>)
+           !chooses_schedule<Topology, Op> && !is_known_at_run_time<Payload>)
 struct device_launcher<Communicator, Topology, Op, Payload> {
   using type = device::staged_launcher<Communicator, Topology, Op, Payload>;
 };

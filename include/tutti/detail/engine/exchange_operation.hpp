@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/base/integer_cast.hpp>
 #include <tutti/detail/communicator/access.hpp>
 #include <tutti/detail/communicator/joint_operation.hpp>
 #include <tutti/detail/communicator/operation_handle.hpp>
@@ -21,6 +22,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace tutti::inline v0_1_0::detail::inline engine {
@@ -69,17 +71,18 @@ class exchange_operation : public joint_operation {
    public:
     explicit part(Communicator& world) : base(world, {}, {1}) {}
 
-    void start(call const& record, op::transfer pair, std::size_t element_bytes, memories const& memory,
-               std::size_t count) {
-      if (this->call_.identity != record.identity || this->call_.kind != record.kind) {
-        this->call_ = record;
+    void start(call const& record, numbered_label const& label, op::transfer pair, std::size_t element_bytes,
+               memories const& memory, std::size_t count) {
+      if (this->call_record().identity != record.identity || this->label_number() != label.number) {
+        this->call_record() = record;
+        this->set_label(label);
       }
-      this->call_.count = count;
-      base::start({Edge{}, 0}, pair, {element_bytes}, memory, count, nullptr);
+      this->call_record().count = count;
+      base::start({Edge{}, 0}, pair, {element_bytes}, memory, count);
     }
     /// Makes room for a message whose length has arrived. @throws the exceptions of the container
     void make_room(std::uint64_t announced_length) {
-      auto count = static_cast<std::size_t>(announced_length);
+      auto count = integer_cast<std::size_t>(announced_length);
       this->segments_.prepare(0, {.output = target.elements(count)}, count);
       this->call_.count = count;
     }
@@ -93,13 +96,13 @@ class exchange_operation : public joint_operation {
 
   /// Starts all messages. @throws as `operation::start`, and the exceptions of containers that are sent; the epoch of
   /// the communicator has failed then
-  void start(std::span<listed_message const> messages) {
+  void start(numbered_label const& label, std::span<listed_message const> messages) {
     this->open();
     this->clear();
     std::size_t used_count = 0;
     try {
       for (listed_message const& m : messages) {
-        used_count = start(m, used_count);
+        used_count = start(m, label, used_count);
       }
     } catch (...) {  // peers would wait for this rank
       this->withdraw();
@@ -120,7 +123,7 @@ class exchange_operation : public joint_operation {
         world_(world.alias()) {}
 
   /// Starts a message with the parts from that one on; returns the first part that it does not use.
-  [[nodiscard]] std::size_t start(listed_message const& m, std::size_t first) {
+  [[nodiscard]] std::size_t start(listed_message const& m, numbered_label const& label, std::size_t first) {
     bool const is_announced = m.length_record != nullptr && m.pair.sender != m.pair.receiver;
     bool const follows = is_announced && m.target.is_listed;
     std::size_t count = m.count;
@@ -131,12 +134,13 @@ class exchange_operation : public joint_operation {
       part& announcement = part_at(first++);
       announcement.length = count;
       auto* const place = reinterpret_cast<std::byte*>(&announcement.length);
-      announcement.start(*m.length_record, m.pair, sizeof announcement.length, {.input = place, .output = place}, 1);
+      announcement.start(*m.length_record, label, m.pair, sizeof announcement.length, {.input = place, .output = place},
+                         1);
       this->add(announcement, false);
     }
     part& content = part_at(first++);
     content.target = m.target;
-    content.start(*m.record, m.pair, m.element_bytes, memory, count);
+    content.start(*m.record, label, m.pair, m.element_bytes, memory, count);
     this->add(content, follows);
     return first;
   }
@@ -170,13 +174,15 @@ class any_sender_operation : public exchange_operation<Communicator, Edge> {
             }) {}
 
   /// Starts the search. `sender` is set when the message arrives.
-  void start(listed_message const& m, call const& search_record, rank_type& sender) {
+  void start(untyped_operation::numbered_label const& label, listed_message const& m, call const& search_record,
+             rank_type& sender) {
     this->open();
     this->clear();
     message_ = m;
     sender_ = &sender;
-    this->call_ = search_record;
-    this->call_.count = m.count;
+    this->call_record() = search_record;
+    this->call_record().count = m.count;
+    this->set_label(label_of_message_ = label);
     number_of_search_ = this->state_.searches.reserve(0);
     this->recorded_at_ = this->state_.recent.start(this->call_, this->number_);
   }
@@ -194,7 +200,7 @@ class any_sender_operation : public exchange_operation<Communicator, Edge> {
         this->state_.recent.finish(this->recorded_at_, recorder::state::completed);
         message_.pair = {peer, world_.rank()};
         *sender_ = peer;
-        static_cast<void>(base::start(message_, 0));
+        static_cast<void>(base::start(message_, label_of_message_, 0));
         return;
       }
     }
@@ -224,6 +230,7 @@ class any_sender_operation : public exchange_operation<Communicator, Edge> {
   }
 
   listed_message message_{};
+  untyped_operation::numbered_label label_of_message_;
   rank_type* sender_ = nullptr;
   rank_type first_ = 0;
   std::uint64_t number_of_search_ = 0;
@@ -242,6 +249,8 @@ class joint_launcher {
   [[nodiscard]] Communicator& world() const noexcept { return world_; }
   [[nodiscard]] duration deadline() const noexcept { return deadline_; }
   void deadline(duration limit) { deadline_ = expect_deadline(limit); }
+  [[nodiscard]] std::string_view label() const noexcept { return label_.text; }
+  void label(std::string_view text) noexcept { label_.set(text); }
 
   /// Starts an operation with these arguments.
   /// @throws precondition_error if the call is refused, and as `start` of the operation
@@ -255,7 +264,7 @@ class joint_launcher {
         idle != nullptr ? static_cast<Operation&>(*idle) : pool_->adopt(new Operation(world_, pool_.get()));
     next.set_limit(deadline_);
     try {
-      next.start(arguments...);
+      next.start(label_, arguments...);
     } catch (...) {
       next.retire();
       throw;
@@ -271,6 +280,7 @@ class joint_launcher {
   mutable Communicator world_;
   owner<operation_pool, operation_pool::leave> pool_;
   duration deadline_;
+  untyped_operation::numbered_label label_;
 };
 
 }  // namespace tutti::detail::engine

@@ -9,12 +9,16 @@
 #include <tutti/detail/engine/device_launcher.hpp>
 #include <tutti/detail/engine/lift_first.hpp>
 #include <tutti/detail/engine/operation.hpp>
+#include <tutti/detail/engine/optional_aggregators.hpp>
+#include <tutti/detail/engine/pair_blocks.hpp>
+#include <tutti/detail/engine/reduction_entry.hpp>
 #include <tutti/detail/engine/refusals.hpp>
 #include <tutti/extend/partition.hpp>
 #include <tutti/extend/topology.hpp>
 
 #include <concepts>
 #include <cstring>
+#include <string_view>
 #include <type_traits>
 
 namespace tutti::inline v0_1_0::detail::inline engine {
@@ -23,7 +27,7 @@ namespace tutti::inline v0_1_0::detail::inline engine {
 /// them.
 template <class Transport, class Payload>
 inline constexpr bool can_aggregate = [] {
-  if constexpr (aggregates<Transport>) {
+  if constexpr (aggregates<Transport> && !is_known_at_run_time<Payload>) {
     return Transport::supports(Payload::in_network);
   } else {
     return false;
@@ -33,15 +37,29 @@ inline constexpr bool can_aggregate = [] {
 /// True if aggregators may be used where the topology has them. False if contributions must be lifted first and the
 /// topology chooses at run time: its schedules are of one type, which `lift_first` cannot adapt.
 template <class Transport, class Op, class Payload, class Topology>
-inline constexpr bool uses_aggregators =
-    can_aggregate<Transport, Payload> && !(Payload::lifts_for_aggregators && chooses_schedule<Topology, Op>);
+inline constexpr bool uses_aggregators = [] {
+  if constexpr (can_aggregate<Transport, Payload>) {
+    return !(Payload::lifts_for_aggregators && chooses_schedule<Topology, Op>);
+  } else {
+    return false;
+  }
+}();
 
-/// The topology to run for the one that the user gave: without aggregators, with lifting first, or unchanged.
+/// The topology to run for the one that the user gave: without aggregators, with lifting first, as each operation
+/// demands, or unchanged.
 template <class Transport, class Op, class Payload, class Topology>
 [[nodiscard]] constexpr auto runnable(Topology const& t) {
-  if constexpr (has_aggregators<Topology, Op> && !uses_aggregators<Transport, Op, Payload, Topology>) {
+  if constexpr (!has_aggregators<Topology, Op>) {
+    return t;
+  } else if constexpr (is_known_at_run_time<Payload> && aggregates<Transport>) {
+    if constexpr (chooses_schedule<Topology, Op>) {
+      return t;
+    } else {
+      return optional_aggregators<Topology>(t);
+    }
+  } else if constexpr (!uses_aggregators<Transport, Op, Payload, Topology>) {
     return t.without_aggregators();
-  } else if constexpr (has_aggregators<Topology, Op> && Payload::lifts_for_aggregators) {
+  } else if constexpr (Payload::lifts_for_aggregators) {
     return lift_first<Topology>{t};
   } else {
     return t;
@@ -70,8 +88,13 @@ class launcher {
             [](untyped_operation& operation) noexcept { delete &static_cast<operation_type&>(operation); })),
         on_device_(world_, topology_, payload),
         deadline_(world.deadline()) {
-    if constexpr (!std::same_as<Payload, moving>) {
+    if constexpr (is_known_at_run_time<Payload>) {
+      run_time_payload_ = payload;
+    }
+    if constexpr (!std::same_as<Payload, moving> && !is_known_at_run_time<Payload>) {
       payload.expect_room(world.size());
+    }
+    if constexpr (!std::same_as<Payload, moving>) {
       function_ = payload.identity();
     }
     if constexpr (has_fixed_settings) {
@@ -86,10 +109,12 @@ class launcher {
   void deadline(duration d) { deadline_ = expect_deadline(d); }
   [[nodiscard]] std::size_t segment() const noexcept { return segment_; }
   void segment(std::size_t bytes) noexcept { segment_ = bytes; }
+  [[nodiscard]] std::string_view label() const noexcept { return label_.text; }
+  void label(std::string_view text) noexcept { label_.set(text); }
   [[nodiscard]] auto explain(std::size_t bytes) const
     requires chooses_schedule<topology_type, Op>
   {
-    return topology_.explain(Op{}, bytes, needs);
+    return topology_.explain(Op{}, bytes, requirements(run_time_payload_));
   }
 
  protected:
@@ -99,11 +124,10 @@ class launcher {
   /// @throws precondition_error if the call is refused (`call_guard`, `expect_rank_order`), and as `operation::start`
   /// and `segmented_operation::finish`
   [[gnu::always_inline]] void run(Op op, Payload payload, tutti::call const& call, memories const& memory,
-                                  std::size_t count, partition const* blocks = nullptr) {
+                                  std::size_t count, lengths_of<Op> const* blocks = nullptr) {
     call_guard guard(access::state(world_));
     auto const choice = pick(op, payload, count, blocks);
-    write_call_record(blocking_->call_record(), call, op, count, choice, blocks);
-    expect_rank_order(choice.topology, blocking_->call_record());
+    announce(*blocking_, payload, call, op, count, choice, blocks);
     blocking_->start(choice, op, payload, memory, count, blocks);
     blocking_->finish(deadline_);
     guard.end();
@@ -112,7 +136,7 @@ class launcher {
   /// Starts an operation that later calls advance.
   /// @throws precondition_error if the call is refused, and as `operation::start`. Later errors are the operation's
   [[nodiscard]] operation_handle launch(Op op, Payload payload, tutti::call const& call, memories const& memory,
-                                        std::size_t count, partition const* blocks = nullptr) {
+                                        std::size_t count, lengths_of<Op> const* blocks = nullptr) {
     call_guard guard(access::state(world_));
     progress_list::take(access::state(world_));
     auto const choice = pick(op, payload, count, blocks);
@@ -121,8 +145,7 @@ class launcher {
                                            : pool_->adopt(new operation_type(world_, topology_, payload, pool_.get()));
     next.set_limit(deadline_);
     try {
-      write_call_record(next.call_record(), call, op, count, choice, blocks);
-      expect_rank_order(choice.topology, next.call_record());
+      announce(next, payload, call, op, count, choice, blocks);
       next.start(choice, op, payload, memory, count, blocks);
     } catch (...) {
       next.retire();
@@ -143,27 +166,37 @@ class launcher {
     call_guard guard(access::state(world_));
     tutti::call record;
     schedule_choice<schedule> const choice{topology_, 0};
-    write_call_record(record, call, op, count, choice, nullptr);
-    expect_rank_order(choice.topology, record);
+    write_call_record(record, true, call, op, count, choice, nullptr);
+    expect_rank_order(payload, choice.topology, record);
     on_device_.enqueue(world_, op, payload, record, memory, count, deadline_, stream);
     guard.end();
   }
 
  private:
   static constexpr bool picks = chooses_schedule<topology_type, Op>;
-  static constexpr schedule_requirements needs{
-      .in_rank_order = Payload::in_rank_order,
-      .may_aggregate = uses_aggregators<transport_type, Op, Payload, Topology>};
+  /// The demands of an operation on its schedule, but for its partition. `payload` matters if it is known at run time.
+  template <class AnyPayload>
+  [[nodiscard]] static constexpr schedule_requirements requirements([[maybe_unused]] AnyPayload const& payload) {
+    if constexpr (!is_known_at_run_time<Payload>) {
+      return {.in_rank_order = Payload::in_rank_order,
+              .may_aggregate = uses_aggregators<transport_type, Op, Payload, Topology>};
+    } else if constexpr (aggregates<transport_type>) {
+      return {.in_rank_order = payload.entry->in_rank_order,
+              .may_aggregate = transport_type::supports(payload.entry->code.in_network())};
+    } else {
+      return {.in_rank_order = payload.entry->in_rank_order};
+    }
+  }
   static constexpr bool has_fixed_settings = !picks && has_settings<topology_type>;
 
   /// Chooses schedule and segment size for this operation. @throws exceptions of the topology
   [[nodiscard]] schedule_choice<schedule> pick(Op const& op, Payload const& payload, std::size_t count,
-                                               partition const* blocks) const {
+                                               lengths_of<Op> const* blocks) const {
     std::size_t const size = payload.size_of(memory::output);
     if constexpr (picks) {
-      schedule_requirements requirements = needs;
-      requirements.share_class = blocks != nullptr ? blocks->share_class() : 0;
-      auto choice = topology_.choose(op, count * size, requirements);
+      schedule_requirements needs = requirements(payload);
+      needs.share_class = blocks != nullptr ? blocks->share_class() : 0;
+      auto choice = topology_.choose(op, count * size, needs);
       choice.segment_bytes = segment_ != 0 ? segment_ : choice.segment_bytes;
       return choice;
     } else {
@@ -171,13 +204,27 @@ class launcher {
     }
   }
 
+  /// Writes the call record and the label of an operation, and checks the order in which its schedule combines.
+  /// @throws precondition_error like `expect_rank_order`
+  [[gnu::always_inline]] void announce(untyped_operation& operation, Payload const& payload, tutti::call const& call,
+                                       Op const& op, std::size_t count, schedule_choice<schedule> const& choice,
+                                       lengths_of<Op> const* blocks) const {
+    bool const is_relabelled = operation.label_number() != label_.number;
+    write_call_record(operation.call_record(), is_relabelled, call, op, count, choice, blocks);
+    if (is_relabelled) [[unlikely]] {
+      operation.set_label(label_);
+    }
+    expect_rank_order(payload, choice.topology, operation.call_record());
+  }
+
   /// Writes the call record, by which ranks that run different schedules or segments are detected.
   ///
-  /// `record` holds the previous operation's record. Only changed fields are written: copying a record that was just
-  /// written in parts stalls the processor, since stores are forwarded only to loads that they cover. Four such copies
-  /// were a fifth of a short operation.
-  void write_call_record(call& record, tutti::call const& call, Op const& op, std::size_t count,
-                         schedule_choice<schedule> const& choice, partition const* blocks) const {
+  /// `record` holds the previous operation's record, unless it `is_new`. Only changed fields are written: copying a
+  /// record that was just written in parts stalls the processor, since stores are forwarded only to loads that they
+  /// cover. Four such copies were a fifth of a short operation.
+  [[gnu::always_inline]] void write_call_record(call& record, bool is_new, tutti::call const& call, Op const& op,
+                                                std::size_t count, schedule_choice<schedule> const& choice,
+                                                lengths_of<Op> const* blocks) const {
     auto const settings = settings_of(choice.topology);
     std::uint32_t identity = call.identity ^ function_;
     if constexpr (has_settings<schedule>) {
@@ -187,7 +234,7 @@ class launcher {
     if (blocks != nullptr) {
       identity ^= blocks->identity();
     }
-    if (record.identity != identity || record.kind != call.kind) {
+    if (record.identity != identity || is_new) {
       record = call;
       if constexpr (has_settings<schedule>) {
         std::memcpy(record.topology, settings.label, sizeof record.topology);
@@ -218,9 +265,10 @@ class launcher {
 
   /// Checks that the schedule, known only now if chosen at run time, combines in the order that the reduction needs.
   /// @throws precondition_error
-  void expect_rank_order([[maybe_unused]] schedule const& topology, [[maybe_unused]] call const& record) const {
-    if constexpr (Payload::in_rank_order && !schedule::keeps_rank_order) {
-      if (!combines_in_rank_order<Op>(topology, world_.size())) [[unlikely]] {
+  void expect_rank_order([[maybe_unused]] Payload const& payload, [[maybe_unused]] schedule const& topology,
+                         [[maybe_unused]] call const& record) const {
+    if constexpr (!schedule::keeps_rank_order) {
+      if (requirements(payload).in_rank_order && !combines_in_rank_order<Op>(topology, world_.size())) [[unlikely]] {
         refuse_rank_order(describe(record));
       }
     }
@@ -228,6 +276,7 @@ class launcher {
 
   mutable Communicator world_;  ///< own name of the communicator; mutable, as a const operator runs operations
   struct no_settings {};
+  struct no_payload {};
 
   [[no_unique_address]] topology_type topology_;
   [[no_unique_address]] std::conditional_t<has_fixed_settings, topology_settings, no_settings> fixed_settings_;
@@ -237,6 +286,9 @@ class launcher {
   duration deadline_;
   std::size_t segment_ = 0;
   std::uint32_t function_ = 0;  ///< identity of the reduction
+  untyped_operation::numbered_label label_;
+  /// The reduction of construction, where it is known at run time.
+  [[no_unique_address]] std::conditional_t<is_known_at_run_time<Payload>, Payload, no_payload> run_time_payload_{};
 };
 
 }  // namespace tutti::detail::engine

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <tutti/detail/engine/aggregator_share.hpp>
+#include <tutti/detail/engine/pair_blocks.hpp>
 #include <tutti/detail/engine/payload.hpp>
+#include <tutti/detail/engine/reduction_entry.hpp>
 #include <tutti/detail/engine/run_context.hpp>
 #include <tutti/detail/engine/segmented_operation.hpp>
+#include <tutti/extend/intrusive_pointer.hpp>
 #include <tutti/extend/operation.hpp>
 #include <tutti/extend/partition.hpp>
 #include <tutti/extend/topology.hpp>
@@ -25,6 +28,11 @@ namespace tutti::inline v0_1_0::detail::inline engine {
   return blocks.share_class() == 0 ? 0 : std::size_t{128} << static_cast<unsigned>(bits + 1) / 2;
 }
 
+/// The segment size of blocks whose lengths no rank knows all of: no segments.
+[[nodiscard]] constexpr std::size_t segment_for(pair_lengths const&, std::size_t) noexcept {
+  return 0;
+}
+
 /// The part of an operation that depends on topology and payload.
 template <class Topology, class Op, class Payload>
 struct operation_arguments {
@@ -35,11 +43,20 @@ struct operation_arguments {
   [[no_unique_address]] Topology topology_;
   [[no_unique_address]] Op op_;
   Payload elements_;
+  struct no_pair_blocks {};
+  [[no_unique_address]] std::conditional_t<has_pair_lengths<Op>, pair_blocks, no_pair_blocks> pairs_{};
 
   /// Writes step `i` of rank `me`, for a schedule_view whose `arguments` points to this object.
   template <class Extent>
   static void step_at(void const* arguments, rank_type n, rank_type me, std::uint32_t i, step& result) {
     auto const& self = *static_cast<operation_arguments const*>(arguments);
+    if constexpr (has_pair_lengths<Op>) {
+      if (self.pairs_.are_used()) [[unlikely]] {
+        result = self.topology_.at(self.op_, Extent(n), me, self.pairs_.source_step(i));
+        self.pairs_.adapt(result, i, me, Topology::name);
+        return;
+      }
+    }
     result = self.topology_.at(self.op_, Extent(n), me, i);
   }
   template <class Extent>
@@ -70,37 +87,9 @@ class operation : private operation_arguments<Topology, Op, Payload>,
   /// @throws std::bad_alloc, precondition_error, exceptions of the topology; the operation then has no numbers, and the
   /// epoch of the communicator has failed
   [[gnu::always_inline]] void start(schedule_choice<Topology> const& choice, Op op, Payload const& elements,
-                                    memories const& memory, std::size_t count, partition const* blocks) {
-    arguments_type& arguments = *this;
+                                    memories const& memory, std::size_t count, lengths_of<Op> const* blocks = nullptr) {
     try {
-      std::size_t const* begins = nullptr;
-      if constexpr (takes_partition<Op>) {
-        if (blocks != nullptr && !blocks->is_equal_cut()) {
-          begins_.assign(blocks->begins().begin(), blocks->begins().end());
-          begins = begins_.data();
-          this->set_own_block(blocks->length(this->world().rank()));
-        }
-      }
-      if (!has_schedule_ || !(arguments.op_ == op)) {
-        has_schedule_ = false;  // remains false if the topology throws
-        arguments.op_ = op;
-      }
-      if constexpr (std::is_empty_v<Topology>) {
-        if (!has_schedule_) {
-          read_schedule(true);
-        }
-      } else {
-        arguments.topology_ = choice.topology;
-        read_schedule(false);
-      }
-      has_schedule_ = true;
-      if constexpr (std::same_as<Payload, moving>) {
-        this->segments_.set_element_bytes(elements.element_bytes);
-      }
-      if constexpr (std::same_as<Op, op::transfer>) {
-        this->segments_.set_pair(op.sender, op.receiver);
-      }
-      this->segments_.prepare(choice.segment_bytes, memory, count, begins);
+      prepare(choice, op, elements, memory, count, blocks);
     } catch (...) {  // peers would wait for this rank
       this->withdraw();
       throw;
@@ -109,6 +98,74 @@ class operation : private operation_arguments<Topology, Op, Payload>,
   }
 
  private:
+  /// @throws std::bad_alloc, precondition_error, exceptions of the topology
+  [[gnu::always_inline]] void prepare(schedule_choice<Topology> const& choice, Op op, Payload const& elements,
+                                      memories const& memory, std::size_t count, lengths_of<Op> const* blocks) {
+    arguments_type& arguments = *this;
+    if constexpr (has_pair_lengths<Op>) {
+      if (blocks != nullptr) {
+        return prepare_pairs(choice, elements, memory, *blocks);
+      }
+    }
+    std::size_t const* begins = nullptr;
+    if constexpr (takes_partition<Op>) {
+      if (blocks != nullptr && !blocks->is_equal_cut()) {
+        begins_.assign(blocks->begins().begin(), blocks->begins().end());
+        begins = begins_.data();
+        this->set_own_block(blocks->length(this->world().rank()));
+      }
+    }
+    if (!has_schedule_ || !(arguments.op_ == op)) {
+      has_schedule_ = false;  // remains false if the topology throws
+      arguments.op_ = op;
+      if constexpr (has_pair_lengths<Op>) {
+        arguments.pairs_.clear();
+      }
+    }
+    if constexpr (std::is_empty_v<Topology>) {
+      if (!has_schedule_) {
+        read_schedule(true);
+      }
+    } else {
+      arguments.topology_ = choice.topology;
+      read_schedule(false);
+    }
+    has_schedule_ = true;
+    if constexpr (std::same_as<Payload, moving>) {
+      this->segments_.set_element_bytes(elements.element_bytes);
+    }
+    if constexpr (std::same_as<Payload, combining_any>) {
+      if (reduction_.get() != elements.entry) {
+        elements.entry->add_reference();
+        reduction_ = intrusive_pointer(elements.entry);
+        this->segments_.set_payload(payload(elements, contributions<Op>(this->world().size(), this->world().rank())));
+      }
+    }
+    if constexpr (std::same_as<Op, op::transfer>) {
+      this->segments_.set_pair(op.sender, op.receiver);
+    }
+    this->segments_.prepare(choice.segment_bytes, memory, count, begins);
+  }
+
+  /// Prepares an operation on blocks with a length for each pair of ranks: bytes, in one segment.
+  /// @throws as prepare
+  TUTTI_COLD void prepare_pairs(schedule_choice<Topology> const& choice, Payload const& elements,
+                                memories const& memory, pair_lengths const& lengths) {
+    arguments_type& arguments = *this;
+    extent_type const extent = this->world().extent();
+    has_schedule_ = false;  // equal blocks have another one
+    if constexpr (!std::is_empty_v<Topology>) {
+      arguments.topology_ = choice.topology;
+    }
+    memories const vector = arguments.pairs_.assign(lengths, elements.element_bytes,
+                                                    !checks_lengths<typename Communicator::transport_type>, memory);
+    this->segments_.set_schedule(
+        arguments.pairs_.steps(arguments.topology_.steps(arguments.op_, extent, this->world().rank())),
+        arguments.pairs_.blocks(), false);
+    this->segments_.set_element_bytes(1);
+    this->segments_.prepare(0, vector, lengths.outgoing.count(), arguments.pairs_.begins());
+  }
+
   /// @throws the exceptions of the topology
   [[gnu::always_inline]] void read_schedule(bool is_constant) {
     arguments_type const& arguments = *this;
@@ -125,12 +182,16 @@ class operation : private operation_arguments<Topology, Op, Payload>,
       aggregates<typename Communicator::transport_type> && has_aggregators<Topology, Op>;
   struct no_aggregators {};
   struct no_begins {};
+  struct no_reduction {};
 
   bool has_schedule_ = false;  ///< the schedule's size has been read for op_
   /// Takes no space beside a bool (compilers.md: A last member without an address).
   std::conditional_t<asks_aggregators, aggregator_shares, no_aggregators> aggregators_{};
   /// The begins of the blocks of the last partition, and the end of the last block.
   std::conditional_t<takes_partition<Op>, std::vector<std::size_t>, no_begins> begins_{};
+  /// Keeps the reduction of the last operation, where it is known at run time.
+  std::conditional_t<std::same_as<Payload, combining_any>, intrusive_pointer<reduction_entry const>, no_reduction>
+      reduction_{};
 };
 
 }  // namespace tutti::detail::engine

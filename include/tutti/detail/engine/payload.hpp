@@ -108,15 +108,20 @@ struct moving {
   [[nodiscard]] constexpr std::size_t size_of(memory) const noexcept { return element_bytes; }
 };
 
-/// Either policy with its type erased: element sizes, and pointers to the code that combines. The engine is compiled
+struct combining_any;
+
+/// Each policy with its type erased: element sizes, and pointers to the code that combines. The engine is compiled
 /// once for all element types and reductions. A message takes at least one call anyway, so the pointer has no
 /// measurable cost.
 class payload {
+  using fold_function = void (*)(payload const& self, step const&, std::byte const* local, std::byte const* arriving,
+                                 std::byte* result, std::size_t n);
+
  public:
   /// @param contributions the number of contributions in this rank's result
   /// @pre `policy` outlives this object
   template <tutti::reduction R>
-  payload(combining<R> const& policy, rank_type contributions) noexcept
+  constexpr payload(combining<R> const& policy, rank_type contributions) noexcept
       : fold_(&code_of<R>::fold),
         convert_(&code_of<R>::convert),
         policy_(&policy),
@@ -130,14 +135,20 @@ class payload {
       : fold_([](payload const&, step const&, std::byte const*, std::byte const*, std::byte*, std::size_t) {
           refuse_step("combines, and its operation only moves elements");
         }),
-        convert_([](payload const& self, step const&, std::byte const* source, std::byte* destination, std::size_t n) {
-          if (source != destination) {
-            std::memcpy(destination, source, n * self.bytes_[0]);
-          }
-        }),
+        convert_(&move),
         contributions_(contributions) {
     set_element_bytes(elements.element_bytes);
   }
+  /// Combines elements by `fold_code`, which finds `policy` in the payload. Accumulators and results are elements.
+  payload(fold_function fold_code, void const* policy, std::size_t element_bytes) noexcept
+      : fold_(fold_code),
+        convert_(&move),
+        policy_(policy),
+        bytes_{element_bytes, element_bytes, element_bytes},
+        contributions_(1),
+        elements_only_(SIZE_MAX),
+        in_network_(network_operation::none) {}
+  inline payload(combining_any const& policy, rank_type contributions) noexcept;
 
   /// Sets the element size, for operations that only move elements.
   void set_element_bytes(std::size_t bytes) noexcept {
@@ -156,6 +167,7 @@ class payload {
   [[nodiscard]] network_operation in_network() const noexcept { return in_network_; }
   [[nodiscard]] bool work_fits_output() const noexcept { return work_fits_output_; }
   [[nodiscard]] bool memories_differ() const noexcept { return memories_differ_; }
+  [[nodiscard]] void const* policy() const noexcept { return policy_; }
 
   /// Combines `n` arriving elements with local ones. @throws precondition_error if this operation only moves elements
   void fold(step const& st, std::byte const* local, std::byte const* arriving, std::byte* result, std::size_t n) const {
@@ -185,8 +197,13 @@ class payload {
   template <class R>
   struct code_of;
 
-  void (*fold_)(payload const& self, step const&, std::byte const* local, std::byte const* arriving, std::byte* result,
-                std::size_t n);
+  static void move(payload const& self, step const&, std::byte const* source, std::byte* destination, std::size_t n) {
+    if (source != destination) {
+      std::memcpy(destination, source, n * self.bytes_[0]);
+    }
+  }
+
+  fold_function fold_;
   void (*convert_)(payload const& self, step const&, std::byte const* source, std::byte* destination, std::size_t n);
   void const* policy_ = nullptr;
   std::size_t bytes_[3] = {};  ///< element size in each memory

@@ -24,6 +24,10 @@ namespace tutti::inline v0_1_0::detail::inline engine {
 /// @throws precondition_error
 [[noreturn]] TUTTI_DECL void refuse_rank_order(std::string_view call_text);
 
+/// Refuses a topology that forwards blocks, where each pair of ranks has a length of its own.
+/// @throws precondition_error
+[[noreturn]] TUTTI_DECL void refuse_forwarding(std::string_view topology);
+
 /// Refuse an invalid root or peer, or a vector of wrong length: `argument` is as "scatter: the output", and `advice`
 /// begins with a semicolon.
 /// @throws precondition_error

@@ -36,6 +36,13 @@ TUTTI_DECL void refuse_rank_order(std::string_view call_text) {
           "offers the operation itself and keeps rank order, such as star"});
 }
 
+TUTTI_DECL void refuse_forwarding(std::string_view topology) {
+  refuse(
+      std::source_location::current(),
+      {"alltoall: with a length for each pair of ranks, blocks must go straight from rank to rank, and the topology ",
+       topology, " forwards them; take direct"});
+}
+
 TUTTI_DECL void refuse_root(std::string_view operation, rank_type root, rank_type ranks) {
   refuse(std::source_location::current(),
          {operation, ": the root must be a rank of this communicator, below ", ranks, ", not ", root});

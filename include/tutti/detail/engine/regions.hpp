@@ -18,6 +18,15 @@ template <class T>
   return reinterpret_cast<std::byte const*>(v.data());
 }
 
+/// The region of `count` elements of this size.
+[[nodiscard]] inline std::span<std::byte> bytes_at(void* data, std::size_t count, std::size_t size) noexcept {
+  return {static_cast<std::byte*>(data), count * size};
+}
+[[nodiscard]] inline std::span<std::byte const> bytes_at(void const* data, std::size_t count,
+                                                         std::size_t size) noexcept {
+  return {static_cast<std::byte const*>(data), count * size};
+}
+
 /// True if two regions do not overlap.
 template <class T, class U>
 [[nodiscard]] bool disjoint(std::span<T const> a, std::span<U> b) noexcept {

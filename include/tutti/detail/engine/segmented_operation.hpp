@@ -35,7 +35,11 @@ class segmented_operation : public untyped_operation {
   /// Adds the operation to the started ones, which every call on the communicator advances.
   void enlist() noexcept {
     note_lanes();
-    state_.operations.push_back(*this);
+    if constexpr (Transfers) {
+      state_.operations.push_back(*this, segments_.may_begin());
+    } else {
+      state_.operations.push_back(*this);
+    }
   }
 
  protected:
@@ -52,7 +56,7 @@ class segmented_operation : public untyped_operation {
       queue_ = segments_.queue();
     }
     recorded_at_ = state_.recent.start(call_, number_);
-    segments_.note_start();
+    segments_.note_start(call_);
   }
 
  private:
@@ -133,7 +137,9 @@ segmented_operation<Communicator, Transfers>::segmented_operation(Communicator& 
 }
 
 template <class Communicator, bool Transfers>
-segmented_operation<Communicator, Transfers>::~segmented_operation() = default;
+segmented_operation<Communicator, Transfers>::~segmented_operation() {
+  this->keep_label();
+}
 
 template <class Communicator, bool Transfers>
 void segmented_operation<Communicator, Transfers>::finish(duration limit) {

@@ -59,6 +59,9 @@ class segments {
     context_.payload.set_element_bytes(bytes);
   }
 
+  /// Sets the reduction, where it is known at run time.
+  void set_payload(payload const& elements) noexcept { context_.payload = elements; }
+
   /// Sets the size of the schedule. `is_constant`: every operation until the next call of this has the same steps.
   /// @throws the exceptions of the topology
   [[gnu::always_inline]] void set_schedule(std::uint32_t steps, std::uint32_t blocks, bool is_constant) {
@@ -125,9 +128,9 @@ class segments {
     }
   }
 
-  /// Traces the start with the operation's first flow, or with the number of the message among those of its pair.
-  /// @throws the exceptions of the tracer
-  void note_start() {
+  /// Traces the start of `c` with the operation's first flow, or with the number of the message among those of its
+  /// pair. @throws the exceptions of the tracer
+  void note_start(labelled_call const& c) {
     if (!listens(context_.trace)) {
       return;
     }
@@ -138,7 +141,7 @@ class segments {
     } else {
       e.flow = flow_numbers::flow_of(base_);
     }
-    auto const text = describe(call_, context_.number);
+    auto const text = describe(c, context_.number);
     e.text = text;
     context_.trace.record(e);
   }
@@ -183,6 +186,19 @@ class segments {
 
   /// True if no segment is running and some have not begun: they wait for a lane, or for the gate.
   [[nodiscard]] bool is_queued() const noexcept { return active_ == 0 && begun_count_ != segments_; }
+  /// True if the next segment may begin.
+  [[nodiscard]] bool may_begin() {
+    if constexpr (Transfers) {
+      return numbers().may_begin(partner(), base_);
+    } else {
+      if constexpr (is_gated) {
+        if (gate_state_.gate != nullptr && !gate_state_.gate->may_begin(begun_count_)) {
+          return false;
+        }
+      }
+      return flows_.may_begin(base_ + begun_count_);
+    }
+  }
   /// The queue whose operations begin in order of starting: one for all collectives, one for each pair of sender and
   /// receiver.
   [[nodiscard]] std::uint64_t queue() const noexcept {
@@ -256,18 +272,6 @@ class segments {
     return {first, count, context_.schedule.blocks, part, parts, begins_};
   }
 
-  [[nodiscard]] bool may_begin() {
-    if constexpr (Transfers) {
-      return numbers().may_begin(partner(), base_);
-    } else {
-      if constexpr (is_gated) {
-        if (gate_state_.gate != nullptr && !gate_state_.gate->may_begin(begun_count_)) {
-          return false;
-        }
-      }
-      return flows_.may_begin(base_ + begun_count_);
-    }
-  }
   /// Begins the next segment.
   [[gnu::always_inline]] void begin_segment() {
     if constexpr (Transfers) {

@@ -21,9 +21,7 @@ TUTTI_DECL void call_checker::throw_mismatch(frame const& header, flow s, call c
 TUTTI_DECL void call_checker::throw_mismatch(frame const& header, flow s, call const& own_call,
                                              std::size_t bytes) const {
   if (header.number == s.number && header.sender_call.fingerprint() == own_call.fingerprint()) {
-    throw calls_differ(me_, call_text(own_call, s.number) + ", with a message of " + std::to_string(bytes) + " bytes",
-                       peer_,
-                       call_text(header.sender_call, header.number) + ", with one of " + std::to_string(header.bytes));
+    throw lengths_differ(me_, bytes, peer_, header.bytes);
   }
   if (s.lane == transfer_lane) {  // its number is a check of type and length
     throw messages_differ(me_, peer_);

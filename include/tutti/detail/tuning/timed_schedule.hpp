@@ -244,7 +244,7 @@ class timed_schedule {
           outgoing_[port_of(network, r, s.send.peer)].load += price.wire;
           incoming_[port_of(network, s.send.peer, r)].load += price.wire;
           ranks_[s.send.peer].inbox.push_back({r, s.send.peer, 0, bytes, price, s.loan, 0});
-        } else if (finishes(s)) {
+        } else if (converts(s)) {
           ranks_[r].now += network.combine(r, r, bytes_of(s.send.blocks), loan::none);
         }
       }
@@ -339,7 +339,7 @@ class timed_schedule {
         slot.is_sent = false;
         slot.is_received = false;
         ++slot.step_index;
-        if (finishes(s)) {
+        if (converts(s)) {
           me.now += network.combine(r, r, bytes_of(s.send.blocks), loan::none);
           return wake(r, me.now);
         }
@@ -403,9 +403,10 @@ class timed_schedule {
     return s.sends() && s.send.blocks.overlaps(s.receive.blocks, blocks_);
   }
 
-  /// True for a local step that lowers accumulators combined by another member.
-  static bool finishes(step const& s) noexcept {
-    return !s.sends() && !s.receives() && s.send.memory == memory::work && s.receive.memory == memory::output;
+  /// True for a local step that lifts contributions, or lowers accumulators. One from input to output does nothing in
+  /// place.
+  static bool converts(step const& s) noexcept {
+    return !s.sends() && !s.receives() && (s.send.memory == memory::work) != (s.receive.memory == memory::work);
   }
 
   static bool whole(message const& m) noexcept { return m.price.lead == m.price.send; }

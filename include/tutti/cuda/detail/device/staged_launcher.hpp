@@ -71,7 +71,7 @@ class staged_launcher {
       slot_layout const layout(elements);
       operation.vector.prepare(buffers, count, resources_->topology.blocks(op, world.extent()), layout,
                                input_range(op, world, count), output_range(op, world, count));
-      operation.start({resources_->topology, 0}, op, elements, buffers, count);
+      operation.start({resources_->topology, 0}, op, elements, buffers, count, nullptr);
     } catch (...) {
       operation.retire();
       throw;

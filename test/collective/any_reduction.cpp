@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: Apache-2.0
+// test: address thread
+#include <laws/all_topologies.hpp>
+#include <laws/operators.hpp>
+#include <support/transports.hpp>
+#include <support/worlds.hpp>
+#include <tutti/any_element.hpp>
+#include <tutti/any_reduction.hpp>
+#include <tutti/bfloat16.hpp>
+#include <tutti/collective/allgather.hpp>
+#include <tutti/collective/broadcast.hpp>
+#include <tutti/collective/gather.hpp>
+#include <tutti/collective/scatter.hpp>
+#include <tutti/detail/engine/reduction_entry.hpp>
+#include <tutti/extend/any_element.hpp>
+#include <tutti/half.hpp>
+#include <tutti/reduction/arithmetic.hpp>
+#include <tutti/reduction/bitwise.hpp>
+#include <tutti/reduction/location.hpp>
+#include <tutti/reduction/logical.hpp>
+#include <tutti/reduction/reduce_with.hpp>
+
+#include <array>
+#include <complex>
+#include <cstring>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace {
+
+using tutti::any_element;
+using tutti::any_reduction;
+
+constexpr std::size_t longest = 1000;
+template <class T>
+using numbers = std::array<T, longest>;  // std::vector<bool> has no elements
+
+template <class T>
+[[nodiscard]] numbers<T> contribution(tutti::rank_type rank) {
+  numbers<T> v{};
+  for (std::size_t i = 0; i < longest; ++i) {
+    auto const x = static_cast<int>((7 * i + 13 * rank) % 100);
+    if constexpr (requires { typename T::computed_in; }) {
+      v[i] = T(static_cast<float>(x - 40) * 0.37F);
+    } else if constexpr (requires(T t) { t.index; }) {
+      v[i] = {static_cast<decltype(T::value)>(x % 7), rank + 1U};
+    } else if constexpr (std::is_same_v<T, bool>) {
+      v[i] = x % 2 != 0;
+    } else if constexpr (tutti::complex_number<T>) {
+      v[i] = T(static_cast<typename T::value_type>(x), static_cast<typename T::value_type>(x % 9));
+    } else {
+      v[i] = static_cast<T>(x - 40);
+    }
+  }
+  return v;
+}
+
+template <class T>
+[[nodiscard]] bool equal_bits(std::span<T const> a, std::span<T const> b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
+}
+
+template <class R>
+[[nodiscard]] any_reduction make_reduction() {
+  return {R::name, any_element(tutti::element_name<typename R::value_type>())};
+}
+
+/// Each operation of two ranks has the result of the typed functions, which the typed operators have by their tests.
+template <class R>
+[[nodiscard]] std::string is_the_typed_one(auto& world, auto& combine) {
+  using T = typename R::value_type;
+  any_reduction const reduction = make_reduction<R>();
+  auto const input = contribution<T>(world.rank());
+  auto const expected = [first = contribution<T>(0), second = contribution<T>(1)] {
+    numbers<T> v{};
+    for (std::size_t i = 0; i < longest; ++i) {
+      v[i] = R{}.lower(R{}.combine(R{}.lift(first[i]), R{}.lift(second[i])), 2);
+    }
+    return v;
+  }();
+  for (std::size_t const count : {std::size_t{0}, std::size_t{1}, std::size_t{7}, longest}) {
+    auto in_place = input;
+    combine(reduction, in_place.data(), count);
+    numbers<T> output{};
+    combine(reduction, input.data(), output.data(), count);
+    if (!equal_bits<T>(std::span(in_place).first(count), std::span(expected).first(count)) ||
+        !equal_bits<T>(std::span(output).first(count), std::span(expected).first(count))) {
+      return std::string(R::name) + " of " + std::string(tutti::element_name<T>()) + " differs";
+    }
+  }
+  return {};
+}
+
+template <class... R>
+[[nodiscard]] std::string are_the_typed_ones(auto& world, auto& combine) {
+  std::string text;
+  ((text = text.empty() ? is_the_typed_one<R>(world, combine) : text), ...);
+  return text;
+}
+template <class... T>
+[[nodiscard]] std::string integers_are(auto& world, auto& combine) {
+  std::string text;
+  ((text = text.empty() ? are_the_typed_ones<tutti::sum<T>, tutti::prod<T>, tutti::min<T>, tutti::max<T>,
+                                             tutti::logical_and<T>, tutti::logical_or<T>, tutti::logical_xor<T>,
+                                             tutti::bit_and<T>, tutti::bit_or<T>, tutti::bit_xor<T>>(world, combine)
+                        : text),
+   ...);
+  return text;
+}
+template <class... T>
+[[nodiscard]] std::string floating_numbers_are(auto& world, auto& combine) {
+  std::string text;
+  ((text = text.empty()
+               ? are_the_typed_ones<tutti::sum<T>, tutti::prod<T>, tutti::min<T>, tutti::max<T>, tutti::mean<T>>(
+                     world, combine)
+               : text),
+   ...);
+  return text;
+}
+template <class... T>
+[[nodiscard]] std::string locations_are(auto& world, auto& combine) {
+  return are_the_typed_ones<tutti::min_location<T>..., tutti::max_location<T>...>(world, combine);
+}
+
+/// The typed ranks and the others meet in one operation.
+template <class R>
+[[nodiscard]] std::string meets_the_typed_one(auto& world, auto topology) {
+  using T = typename R::value_type;
+  auto const input = contribution<T>(world.rank());
+  tutti::allreduce typed_operator{world, topology, R{}};
+  tutti::allreduce combine{world, topology, make_reduction<R>()};
+  numbers<T> expected{};
+  typed_operator(input, expected);
+  auto result = input;
+  if (world.rank() % 2 == 0) {
+    typed_operator(result);
+  } else {
+    combine(result.data(), result.size());
+  }
+  return equal_bits<T>(result, expected)
+             ? std::string()
+             : std::string(R::name) + " of " + std::string(tutti::element_name<T>()) + " differs";
+}
+
+/// The text of the precondition_error of a call, or "".
+[[nodiscard]] std::string refusal(auto const& call) {
+  try {
+    call();
+  } catch (tutti::precondition_error const& e) {
+    return e.what();
+  }
+  return {};
+}
+
+/// Composition of x -> a x + b, in 32 bits: associative, but not commutative.
+struct linear {
+  std::uint32_t a;
+  std::uint32_t b;
+};
+void compose(void const* input, void* inout, std::size_t n, void* context) {
+  auto const* const left = static_cast<linear const*>(input);
+  auto* const right = static_cast<linear*>(inout);
+  for (std::size_t i = 0; i < n; ++i) {
+    right[i] = {left[i].a * right[i].a, left[i].b * right[i].a + right[i].b};
+  }
+  if (context != nullptr) {
+    ++*static_cast<int*>(context);
+  }
+}
+constexpr auto typed_compose = [](linear x, linear y) { return linear{x.a * y.a, x.b * y.a + y.b}; };
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(each_reduction_is_that_of_its_names) {
+  support::agree<tutti::loopback>(2, [](auto& world) {
+    tutti::allreduce combine{world, tutti::doubling{}, any_reduction("sum", any_element("float32"))};
+    std::string text = integers_are<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t, std::uint32_t,
+                                    std::int64_t, std::uint64_t>(world, combine);
+    text += floating_numbers_are<tutti::half, tutti::bfloat16, float, double>(world, combine);
+    text += locations_are<std::int32_t, std::uint32_t, std::int64_t, std::uint64_t, float, double>(world, combine);
+    text += are_the_typed_ones<tutti::sum<std::complex<float>>, tutti::prod<std::complex<float>>,
+                               tutti::sum<std::complex<double>>, tutti::prod<std::complex<double>>,
+                               tutti::bit_and<std::byte>, tutti::bit_or<std::byte>, tutti::bit_xor<std::byte>,
+                               tutti::logical_and<bool>, tutti::logical_or<bool>, tutti::logical_xor<bool>,
+                               tutti::bit_and<bool>, tutti::bit_or<bool>, tutti::bit_xor<bool>>(world, combine);
+    return text;
+  });
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(typed_ranks_and_others_meet, Transport, support::transports_of_the_engine) {
+  support::agree<Transport>(3, [](auto& world) {
+    return meets_the_typed_one<tutti::sum<float>>(world, tutti::ring{}) +
+           meets_the_typed_one<tutti::mean<double>>(world, tutti::direct{}) +
+           meets_the_typed_one<tutti::sum<tutti::half>>(world, tutti::doubling{}) +
+           meets_the_typed_one<tutti::max<std::uint32_t>>(world, tutti::star{}) +
+           meets_the_typed_one<tutti::bit_xor<std::byte>>(world, tutti::in_network{}) +
+           meets_the_typed_one<tutti::min_location<float>>(world, tutti::chain{});
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_reduction_that_does_not_exist_is_refused) {
+  BOOST_TEST(refusal([] { static_cast<void>(any_reduction("bit_or", any_element("float32"))); }) ==
+             "any_reduction: float32 has no reduction \"bit_or\"; it has sum, prod, min, max, mean");
+  BOOST_TEST(refusal([] { static_cast<void>(any_reduction("min", any_element("complex64"))); }) ==
+             "any_reduction: complex64 has no reduction \"min\"; it has sum, prod");
+  BOOST_TEST(refusal([] { static_cast<void>(any_reduction("prod", any_element::bytes(24))); }) ==
+             "any_reduction: byte[24] has no reduction \"prod\"; it is only moved, or combined by a function of yours");
+  BOOST_TEST(refusal([] { static_cast<void>(any_reduction("f", any_element("int8"), nullptr)); }) ==
+             "any_reduction: the function is null; give one that combines two vectors");
+  BOOST_TEST(refusal([] {
+               static_cast<void>(any_element("float"));
+             }).starts_with("any_element: there is no type \"float\"; take one of int8, int16, "));
+  BOOST_TEST(refusal([] { static_cast<void>(any_element::bytes(0)); }) ==
+             "any_element: an element has at least 1 byte, not 0");
+}
+
+BOOST_AUTO_TEST_CASE(an_element_is_its_name_and_its_size) {
+  BOOST_TEST((any_element("float32") == any_element::make<float>()));
+  BOOST_TEST((any_element("complex128") == any_element::make<std::complex<double>>()));
+  BOOST_TEST((any_element("int64@index") == any_element::make<tutti::indexed_value<std::int64_t>>()));
+  BOOST_TEST((any_element::bytes(1) == any_element::make<std::byte>()));
+  BOOST_TEST((any_element::bytes(8) != any_element::bytes(9)));
+  BOOST_TEST((any_element("int8") != any_element("uint8")));
+  BOOST_TEST(any_element("bfloat16").name() == "bfloat16");
+  BOOST_TEST(any_element("bfloat16").size() == 2U);
+}
+
+// A function that does not commute, over vector topologies that keep rank order; the others refuse it. Ranks meet the
+// typed reduction of the same name.
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_function_combines_in_rank_order, Transport, support::transports_of_the_engine) {
+  for (tutti::rank_type const n : {1U, 2U, 3U, 5U}) {
+    support::agree<Transport>(n, [&](auto& world) {
+      any_reduction const composition("composed", any_element::make<linear>(), &compose);
+      auto const value = [](tutti::rank_type r, std::size_t i) {
+        return linear{2 * r + 3, static_cast<std::uint32_t>(i) + r};
+      };
+      std::size_t const count = 1023;
+      std::vector<linear> input(count);
+      std::vector<linear> expected(count);
+      for (std::size_t i = 0; i < count; ++i) {
+        input[i] = value(world.rank(), i);
+        expected[i] = value(0, i);
+        for (tutti::rank_type r = 1; r < world.size(); ++r) {
+          expected[i] = typed_compose(expected[i], value(r, i));
+        }
+      }
+      return laws::all_topologies::first_complaint([&](auto topology) {
+        using topology_type = decltype(topology);
+        tutti::allreduce combine{world, topology, composition};
+        std::vector<linear> output(count);
+        std::string const text = refusal([&] { combine(input.data(), output.data(), count); });
+        if constexpr (topology_type::keeps_rank_order) {
+          tutti::allreduce typed_operator{
+              world, topology,
+              tutti::reduce_with<linear>(typed_compose, tutti::associative, tutti::function_name<"composed">)};
+          std::vector<linear> result = input;
+          if (world.rank() % 2 == 0) {
+            combine(result.data(), count);
+          } else {
+            typed_operator(result);
+          }
+          auto copy = input;
+          combine.start(copy.data(), count).wait();
+          return equal_bits<linear>(output, expected) && equal_bits<linear>(result, expected) &&
+                         equal_bits<linear>(copy, expected)
+                     ? std::string()
+                     : std::string(topology_type::name) + " has wrong results " + text;
+        } else if (tutti::combines_in_rank_order<tutti::op::allreduce>(topology, world.size())) {
+          return equal_bits<linear>(output, expected) ? std::string() : "wrong results " + text;
+        } else {
+          return text.find("does not commute") != std::string::npos ? std::string() : "not refused: " + text;
+        }
+      });
+    });
+  }
+}
+
+// The other operators, by two reductions in turn, with copy operations under way that keep a reduction whose last
+// copy of the caller is gone.
+BOOST_AUTO_TEST_CASE_TEMPLATE(all_operators_combine, Transport, support::transports_of_the_engine) {
+  support::agree<Transport>(3, [](auto& world) {
+    auto const me = world.rank();
+    any_reduction const sum("sum", any_element("int32"));
+    any_reduction const max("max", any_element("float64"));
+    std::vector<int> const input{static_cast<int>(me), 10, 20, 30, 40};
+    std::vector<double> const numbers{1.5 * me, -1.0 * me};
+    std::vector<int> output(5);
+    std::string text;
+    auto const check = [&](char const* name, auto const& actual, auto const& expected) {
+      if (text.empty() && actual != expected) {
+        text = std::string(name) + " is wrong";
+      }
+    };
+
+    tutti::reduce total{world, tutti::binary_tree{}, sum};
+    total(input.data(), output.data(), 5, 1);
+    check("reduce", output, me == 1 ? std::vector<int>{3, 30, 60, 90, 120} : std::vector<int>(5));
+    auto largest = numbers;
+    total(max, largest.data(), 2, 0);
+    check("reduce by another reduction", largest, me == 0 ? std::vector<double>{3, 0} : numbers);
+
+    tutti::scan running{world, tutti::doubling{}, sum};
+    running(input.data(), output.data(), 5);
+    auto const k = static_cast<int>(me) + 1;
+    check("scan", output, std::vector<int>{k * (k - 1) / 2, 10 * k, 20 * k, 30 * k, 40 * k});
+
+    tutti::exscan offset{world, tutti::chain{}, sum};
+    output.assign(5, -1);
+    offset.start(input.data(), me == 0 ? nullptr : output.data(), 5).wait();
+    auto const j = k - 1;
+    check("exscan", output,
+          me == 0 ? std::vector<int>(5, -1) : std::vector<int>{j * (j - 1) / 2, 10 * j, 20 * j, 30 * j, 40 * j});
+
+    tutti::reduce_scatter share{world, tutti::ring{}, sum};
+    auto in_place = input;
+    share(in_place.data(), 5);
+    std::vector<int> const sums{3, 30, 60, 90, 120};
+    auto const begin = tutti::block_begin(5, 3, me);
+    auto const size = tutti::block_size(5, 3, me);
+    check(
+        "reduce_scatter in place",
+        std::vector<int>(in_place.begin() + static_cast<int>(begin), in_place.begin() + static_cast<int>(begin + size)),
+        std::vector<int>(sums.begin() + static_cast<int>(begin), sums.begin() + static_cast<int>(begin + size)));
+    tutti::partition const blocks{4, 0, 1};
+    std::vector<int> block(blocks.length(me));
+    share(input.data(), block.data(), blocks);
+    check("reduce_scatter of a partition", block,
+          me == 0   ? std::vector<int>{3, 30, 60, 90}
+          : me == 1 ? std::vector<int>{}
+                    : std::vector<int>{120});
+
+    std::vector<linear> first(100, linear{2, 1});
+    std::vector<linear> second(100, linear{3, 2});
+    int calls = 0;
+    tutti::allreduce combine{world, tutti::chain{}, sum};
+    auto one_request =
+        combine.start(any_reduction("composed", any_element::make<linear>(), &compose, &calls), first.data(), 100);
+    auto two_request =
+        combine.start(any_reduction("composed", any_element::make<linear>(), &compose), second.data(), 100);
+    combine(in_place.data(), 5);
+    two_request.wait();
+    one_request.wait();
+    check("a copy operation", first[99].a, 8U);
+    check("another copy operation", second[99].b, 26U);
+    check("the calls of a function", me != 1 || calls != 0, true);
+    std::string const overlap =
+        refusal([&] { combine(input.data(), in_place.data(), 5), combine(in_place.data(), in_place.data() + 1, 4); });
+    check("the refusal", overlap,
+          std::string("allreduce: input and output overlap; use the same memory for both, or separate memory"));
+    return text;
+  });
+}
+
+// Each operation that only moves elements, with typed ranks and others.
+BOOST_AUTO_TEST_CASE_TEMPLATE(elements_are_moved, Transport, support::transports_of_the_engine) {
+  support::agree<Transport>(3, [](auto& world) {
+    auto const me = world.rank();
+    bool const is_typed = me == 1;
+    any_element const type = any_element::make<linear>();
+    tutti::partition const blocks{4, 0, 3};
+    std::vector<linear> vector(7);
+    for (std::uint32_t i = 0; i < 7; ++i) {
+      vector[i] = {i, 3 * i};
+    }
+    std::string text;
+    auto const check = [&](char const* name, std::vector<linear> const& result, bool has_result) {
+      if (text.empty() && has_result && !equal_bits<linear>(result, vector)) {
+        text = std::string(name) + " is wrong";
+      }
+    };
+    auto const block_of = [&](tutti::partition const* p) {
+      std::size_t const begin = p != nullptr ? p->begin(me) : tutti::block_begin(7, 3, me);
+      std::size_t const length = p != nullptr ? p->length(me) : tutti::block_size(7, 3, me);
+      return std::vector<linear>(vector.data() + begin, vector.data() + begin + length);
+    };
+
+    tutti::broadcast share{world, tutti::binary_tree{}};
+    std::vector<linear> v = me == 2 ? vector : std::vector<linear>(7);
+    if (is_typed) {
+      share(v, 2);
+    } else {
+      share(v.data(), v.size(), type, 2);
+    }
+    check("broadcast", v, true);
+
+    tutti::allgather collect{world, tutti::ring{}};
+    tutti::gather bring{world, tutti::star{}};
+    tutti::scatter deal{world, tutti::chain{}};
+    for (tutti::partition const* const p : {static_cast<tutti::partition const*>(nullptr), &blocks}) {
+      auto const block = block_of(p);
+      std::vector<linear> output(7);
+      std::vector<linear> part(block.size());
+      auto const run = [&](auto const&... cut) {  // nothing or a partition
+        if (is_typed) {
+          collect(block, output, cut...);
+          collect(output, cut...);
+        } else if (p != nullptr) {
+          collect(block.data(), output.data(), *p, type);
+          collect.start(output.data(), *p, type).wait();
+        } else {
+          collect(block.data(), output.data(), 7, type);
+          collect.start(output.data(), 7, type).wait();
+        }
+        check("allgather", output, true);
+        output.assign(7, {});
+        if (is_typed && p != nullptr) {
+          bring(block, output, 0, *p);
+          deal(vector, part, 2, *p);
+        } else if (is_typed) {
+          bring(block, output, 0, 7);
+          deal(vector, part, 2, 7);
+        } else if (p != nullptr) {
+          bring(block.data(), output.data(), *p, type, 0);
+          deal.start(me == 2 ? vector.data() : nullptr, part.data(), *p, type, 2).wait();
+        } else {
+          bring.start(block.data(), output.data(), 7, type, 0).wait();
+          deal(me == 2 ? vector.data() : nullptr, part.data(), 7, type, 2);
+        }
+        check("gather", output, me == 0);
+        if (!equal_bits<linear>(part, block)) {
+          text += "scatter is wrong";
+        }
+      };
+      if (p != nullptr) {
+        run(*p);
+      } else {
+        run();
+      }
+    }
+    return text;
+  });
+}
