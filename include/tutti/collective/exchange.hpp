@@ -122,11 +122,13 @@ class exchange : public asynchronous<exchange<Communicator>> {
   void clear() noexcept { messages_.clear(); }
 
   /// Runs all messages; returns when this rank's part is done and its memory may be reused.
-  /// @throws precondition_error if a message to this rank itself lacks an end; error like all operations
+  /// @throws precondition_error if a message to this rank itself lacks an end; the exceptions of `start`; error like all
+  /// operations
   void operator()() { start().wait(); }
 
   /// Starts all messages and returns their request; the memory must stay valid and untouched until it is complete.
-  /// @throws precondition_error if a message to this rank itself lacks an end
+  /// @throws precondition_error if a message to this rank itself lacks an end; std::bad_alloc, and the exceptions of
+  /// containers: the epoch has failed then
   [[nodiscard]] request start() {
     for (detail::listed_message const& m : messages_) {
       expects(m.pair.sender != m.pair.receiver || (m.source.is_listed && m.target.is_listed), "exchange: rank ",

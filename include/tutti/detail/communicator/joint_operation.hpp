@@ -9,8 +9,8 @@ namespace tutti::inline v0_1_0::detail::inline communicator {
 /// An operation that consists of others, its parts. They are in no list, and advance with it alone, all in each turn.
 /// It ends when all of them have ended, with the error of the first one that has failed.
 ///
-/// A part that follows the one before it begins when that has ended well, and is prepared then. An operation may begin
-/// without parts, and search for them in each turn.
+/// A part that follows another one begins when the other has ended without an error. It is prepared at that time. An
+/// operation may begin without parts, and search for them in each turn.
 class joint_operation : public untyped_operation {
  protected:
   /// Functions of the derived class. The last two are null if it never searches.
