@@ -52,8 +52,7 @@ namespace tutti::inline v0_1_0 {
 /// @pre it ends before the owner uses the communicator without the lock, and no thread posts while it ends
 /// @throws std::system_error if the system refuses a thread; failures of operations are thrown by their requests
 ///
-/// Cost: a thread, which spins briefly and then sleeps on the transport's descriptor; a few allocations for each
-/// `post`.
+/// Cost: a thread, which spins briefly and then sleeps on the transport's descriptor; a few allocations a `post`.
 /// Thread safety: as the communicator, with the lock; `post` may be called by any thread.
 template <class Communicator>
 class progress_thread {

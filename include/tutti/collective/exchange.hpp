@@ -122,8 +122,8 @@ class exchange : public asynchronous<exchange<Communicator>> {
   void clear() noexcept { messages_.clear(); }
 
   /// Runs all messages; returns when this rank's part is done and its memory may be reused.
-  /// @throws precondition_error if a message to this rank itself lacks an end; the exceptions of `start`; error like all
-  /// operations
+  /// @throws precondition_error if a message to this rank itself lacks an end; the exceptions of `start`; error like
+  /// all operations
   void operator()() { start().wait(); }
 
   /// Starts all messages and returns their request; the memory must stay valid and untouched until it is complete.

@@ -25,8 +25,8 @@ namespace tutti::inline v0_1_0 {
 class any_element {
  public:
   /// Constructs the type of this name, one of element_name: int8, int16, int32, int64, uint8, uint16, uint32, uint64,
-  /// float16, bfloat16, float32, float64, complex64, complex128, bool, byte; int32@index, int64@index, uint32@index,
-  /// uint64@index, float32@index, float64@index (indexed_value).
+  /// float16, bfloat16, float32, float64, complex64, complex128, bool, byte; `int32@index`, `int64@index`,
+  /// `uint32@index`, `uint64@index`, `float32@index`, `float64@index` (indexed_value).
   /// @throws precondition_error if there is none
   TUTTI_DECL explicit any_element(std::string_view name);
 

@@ -4,6 +4,8 @@
 #include <tutti/detail/base/linkage.hpp>
 #include <tutti/extend/error.hpp>
 
+#include <cstdint>
+
 namespace tutti::inline v0_1_0::detail::inline core {
 
 /// The error of ranks `me` and `peer`, whose calls differ: `local_call` and `peer_call` are the calls in words.
@@ -14,7 +16,8 @@ namespace tutti::inline v0_1_0::detail::inline core {
 [[nodiscard]] TUTTI_DECL error messages_differ(rank_type me, rank_type peer);
 
 /// The error of rank `me`, which expects `expected` bytes where rank `peer` sends `actual`.
-[[nodiscard]] TUTTI_DECL error lengths_differ(rank_type me, std::size_t expected, rank_type peer, std::size_t actual);
+[[nodiscard]] TUTTI_DECL error lengths_differ(rank_type me, std::uint64_t expected, rank_type peer,
+                                              std::uint64_t actual);
 
 }  // namespace tutti::detail::core
 

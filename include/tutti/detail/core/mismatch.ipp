@@ -41,7 +41,7 @@ TUTTI_DECL error messages_differ(rank_type me, rank_type peer) {
                  me, peer);
 }
 
-TUTTI_DECL error lengths_differ(rank_type me, std::size_t expected, rank_type peer, std::size_t actual) {
+TUTTI_DECL error lengths_differ(rank_type me, std::uint64_t expected, rank_type peer, std::uint64_t actual) {
   return blaming(
       failure::mismatch,
       message({"rank ", peer, " sends rank ", me, " a message of ", actual, " bytes, but rank ", me, " expects ",

@@ -45,13 +45,11 @@ inline constexpr bool uses_aggregators = [] {
   }
 }();
 
-/// The topology to run for the one that the user gave: without aggregators, with lifting first, as each operation
-/// demands, or unchanged.
+/// The topology to run for one with aggregators: without them, with lifting first, as each operation demands, or
+/// unchanged.
 template <class Transport, class Op, class Payload, class Topology>
-[[nodiscard]] constexpr auto runnable(Topology const& t) {
-  if constexpr (!has_aggregators<Topology, Op>) {
-    return t;
-  } else if constexpr (is_known_at_run_time<Payload> && aggregates<Transport>) {
+[[nodiscard]] constexpr auto runnable_with_aggregators(Topology const& t) {
+  if constexpr (is_known_at_run_time<Payload> && aggregates<Transport>) {
     if constexpr (chooses_schedule<Topology, Op>) {
       return t;
     } else {
@@ -61,6 +59,16 @@ template <class Transport, class Op, class Payload, class Topology>
     return t.without_aggregators();
   } else if constexpr (Payload::lifts_for_aggregators) {
     return lift_first<Topology>{t};
+  } else {
+    return t;
+  }
+}
+
+/// The topology to run for the one that the user gave.
+template <class Transport, class Op, class Payload, class Topology>
+[[nodiscard]] constexpr auto runnable(Topology const& t) {
+  if constexpr (has_aggregators<Topology, Op>) {
+    return runnable_with_aggregators<Transport, Op, Payload>(t);
   } else {
     return t;
   }

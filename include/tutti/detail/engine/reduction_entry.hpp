@@ -27,9 +27,9 @@ struct reduction_entry {
       : code(&combine_by_function, this, element_bytes),
         names(call_names),
         in_rank_order(!commutes),
-        function(f),
-        context(f_context),
-        references(1) {}
+        function_(f),
+        context_(f_context),
+        references_(1) {}
   /// Describes R, computed by the kernels of `Kernels`, which has the same bits. An entry of the table, never deleted.
   template <tutti::reduction R, tutti::reduction Kernels>
   constexpr reduction_entry(combining<R>, combining<Kernels> const& kernels) noexcept
@@ -44,12 +44,12 @@ struct reduction_entry {
   }
 
   void add_reference() const noexcept {
-    if (function != nullptr) {
-      references.fetch_add(1, std::memory_order_relaxed);
+    if (function_ != nullptr) {
+      references_.fetch_add(1, std::memory_order_relaxed);
     }
   }
   void drop_reference() const noexcept {
-    if (function != nullptr && references.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    if (function_ != nullptr && references_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
       delete this;
     }
   }
@@ -62,9 +62,9 @@ struct reduction_entry {
   TUTTI_DECL static void combine_by_function(payload const& self, step const& st, std::byte const* local,
                                              std::byte const* arriving, std::byte* result, std::size_t n);
 
-  element_function function = nullptr;  ///< null for an entry of the table
-  void* context = nullptr;
-  mutable std::atomic<std::uint32_t> references{0};
+  element_function function_ = nullptr;  ///< null for an entry of the table
+  void* context_ = nullptr;
+  mutable std::atomic<std::uint32_t> references_{0};
 };
 
 /// Payload policy that combines arriving elements by a reduction that is known at run time.

@@ -18,13 +18,13 @@ TUTTI_DECL void reduction_entry::combine_by_function(payload const& self, step c
   std::byte const* left = swaps ? arriving : local;
   std::byte const* right = swaps ? local : arriving;
   if (result == right) {
-    entry.function(left, result, n, entry.context);
+    entry.function_(left, result, n, entry.context_);
     return;
   }
   std::size_t const size = self.size_of(memory::output);
   if (result != left) {
     std::memcpy(result, right, n * size);
-    entry.function(left, result, n, entry.context);
+    entry.function_(left, result, n, entry.context_);
     return;
   }
   alignas(16) std::byte piece[4096];
@@ -35,7 +35,7 @@ TUTTI_DECL void reduction_entry::combine_by_function(payload const& self, step c
     std::size_t const count = n < limit ? n : limit;
     std::memcpy(copy, left, count * size);
     std::memcpy(result, right, count * size);
-    entry.function(copy, result, count, entry.context);
+    entry.function_(copy, result, count, entry.context_);
     left += count * size;
     right += count * size;
     result += count * size;
