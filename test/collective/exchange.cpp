@@ -318,6 +318,19 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(an_exchange_that_ends_early_fails_on_all, Transpor
   for (auto const& result : results) {
     BOOST_TEST((!result && result.failure().kind != tutti::failure::deadline));
   }
+  auto const blocking_results = tutti::spawn<Transport>(2, [](auto& world) {
+    elements values(5);
+    full_vector full;
+    if (world.rank() == 0) {
+      tutti::send{world}(tutti::any_length(values), 1);
+      tutti::recv{world}(values, 1);
+    } else {
+      tutti::recv{world}(tutti::any_length(full), 0);
+    }
+  });
+  for (auto const& result : blocking_results) {
+    BOOST_TEST((!result && result.failure().kind != tutti::failure::deadline));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(wrong_lists_are_refused) {
