@@ -73,18 +73,21 @@ class progress_thread {
     wake();
     thread_.join();
     detail::access::state(world_).claim();
+    while (!tasks_.empty()) {  // the thread has ended early
+      tasks_.front()->pending.cancel();
+    }
   }
 
   /// Has the thread call `start()`, which starts an operation and returns its request, and then `on_end` with its error
   /// or null, as `request::on_end` does. `on_end` also gets an exception of `start`. After a failure, all that is
   /// posted ends with the same reason, as all calls on that communicator.
   ///
-  /// Waits while as many operations are open as the thread has capacity for. A function that this thread calls may
-  /// post, too, and is refused where it would wait.
+  /// Waits while as many operations are open as the thread has capacity for. A `start` or an `on_end` may post, too,
+  /// and never waits.
   ///
   /// @pre the caller does not hold the lock of `pause()`; `on_end` does not throw, which its type says (noexcept)
-  /// @throws precondition_error if a function that the thread calls posts beyond the capacity, or after the thread has
-  /// ended because another one used the communicator without the lock; std::bad_alloc
+  /// @throws precondition_error if the thread has ended because another one used the communicator without the lock;
+  /// std::bad_alloc
   template <std::invocable Start, class F>
     requires std::same_as<std::invoke_result_t<Start&>, request> && std::is_nothrow_invocable_v<F&, std::exception_ptr>
   void post(Start start, F on_end) {
@@ -132,6 +135,19 @@ class progress_thread {
   };
   using task_list = std::list<std::unique_ptr<task>>;
 
+  /// Marks that this thread calls a function that was posted, which must not wait.
+  class posted_function {
+   public:
+    posted_function() noexcept : outer_(std::exchange(is_in_posted_function, true)) {}
+    posted_function(posted_function const&) = delete;
+    posted_function& operator=(posted_function const&) = delete;
+    ~posted_function() { is_in_posted_function = outer_; }
+
+   private:
+    bool outer_;
+  };
+  static constinit inline thread_local bool is_in_posted_function = false;
+
   void wake() const noexcept {
     std::uint64_t const increment = 1;
     // Fails only if the count is full, and then the descriptor is readable.
@@ -143,10 +159,7 @@ class progress_thread {
     item.push_back(std::move(next));
     {
       std::unique_lock lock(queue_mutex_);
-      expects(open_count_ < capacity_ || std::this_thread::get_id() != thread_.get_id(),
-              "progress_thread: its own thread cannot wait until one of ", capacity_,
-              " posted operations ends; give it more capacity, or post from another thread");
-      has_room_.wait(lock, [&] { return open_count_ < capacity_ || refusal_; });
+      has_room_.wait(lock, [&] { return open_count_ < capacity_ || is_in_posted_function || refusal_; });
       if (refusal_) {
         std::rethrow_exception(refusal_);
       }
@@ -169,7 +182,10 @@ class progress_thread {
       tasks_.splice(tasks_.end(), batch, place);
       std::exception_ptr refusal;
       try {
-        (*place)->pending = (*place)->begin();
+        {
+          posted_function const mark;
+          (*place)->pending = (*place)->begin();
+        }
         if ((*place)->pending.valid()) {
           (*place)->pending.on_end([this, place](std::exception_ptr cause) noexcept { end(place, std::move(cause)); });
           continue;
@@ -190,6 +206,7 @@ class progress_thread {
       --open_count_;
     }
     has_room_.notify_one();
+    posted_function const mark;
     own_task.front()->end(std::move(cause));
   }
 
@@ -197,20 +214,17 @@ class progress_thread {
     try {
       drive();
     } catch (precondition_error const&) {
-      // The owner has used the communicator without the lock, and gets the error there.
-      std::lock_guard const lock(mutex_);
+      // The owner has used the communicator without the lock, and gets the error there. It may still be inside, so the
+      // operations under way end there, or in the destructor.
+      task_list unstarted;
       {
-        std::lock_guard const queue_lock(queue_mutex_);
+        std::lock_guard const lock(queue_mutex_);
         refusal_ = std::current_exception();
+        unstarted.swap(queue_);
       }
       has_room_.notify_all();
-      while (!tasks_.empty()) {
-        tasks_.front()->pending.cancel();
-      }
-      while (!queue_.empty()) {
-        auto const place = queue_.begin();
-        tasks_.splice(tasks_.end(), queue_, place);
-        end(place, refusal_);
+      for (auto const& refused : unstarted) {
+        refused->end(refusal_);
       }
     }
   }
@@ -221,7 +235,15 @@ class progress_thread {
   void drive() {
     constexpr int busy_rounds = 200;
     int idle = 0;
+    int rounds_to_look = busy_rounds;
     time_point last_look{};
+    auto const look = [&] {
+      rounds_to_look = busy_rounds;
+      if (time_point const now = world_.transport().now(); now - last_look >= detail::between_looks) {
+        last_look = now;
+        detail::access::state(world_).probe();
+      }
+    };
     while (!stopping_.load(std::memory_order_relaxed) || !is_done()) {
       if (claims_.load(std::memory_order_relaxed) != 0) {
         std::this_thread::yield();
@@ -235,6 +257,8 @@ class progress_thread {
         if (++idle >= busy_rounds) {
           handle = world_.transport().arm();
           world_.poll();
+        } else if (--rounds_to_look == 0) {
+          look();
         }
       }
       if (handle < 0) {
@@ -252,10 +276,7 @@ class progress_thread {
       std::lock_guard const lock(mutex_);
       detail::access::state(world_).claim();  // the owner may have started operations
       world_.transport().disarm();
-      if (time_point const now = world_.transport().now(); now - last_look >= detail::between_looks) {
-        last_look = now;
-        detail::access::state(world_).probe();
-      }
+      look();
     }
   }
 

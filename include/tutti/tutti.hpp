@@ -17,6 +17,7 @@
 #include <tutti/collective/exchange.hpp>        // IWYU pragma: export
 #include <tutti/collective/exscan.hpp>          // IWYU pragma: export
 #include <tutti/collective/gather.hpp>          // IWYU pragma: export
+#include <tutti/collective/recv_any.hpp>        // IWYU pragma: export
 #include <tutti/collective/reduce.hpp>          // IWYU pragma: export
 #include <tutti/collective/reduce_scatter.hpp>  // IWYU pragma: export
 #include <tutti/collective/scan.hpp>            // IWYU pragma: export

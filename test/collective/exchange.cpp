@@ -1,16 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread
 #include <laws/late.hpp>
+#include <support/hosts_too.hpp>
 #include <support/transports.hpp>
 #include <support/worlds.hpp>
+#include <tutti/collective/barrier.hpp>
 #include <tutti/collective/exchange.hpp>
+#include <tutti/collective/recv_any.hpp>
 #include <tutti/collective/send_recv.hpp>
 #include <tutti/detail/communicator/joint_operation.hpp>
 #include <tutti/detail/engine/exchange_operation.hpp>
 #include <tutti/extend/any_length.hpp>
+#include <tutti/split.hpp>
+#include <tutti/topology/doubling.hpp>
 
 #include <algorithm>
 #include <array>
+#include <csignal>
+#include <deque>
 #include <exception>
 #include <new>
 #include <numeric>
@@ -121,6 +128,58 @@ std::string fails(rank_type n, tutti::failure kind, Act act) {
   for (rank_type r = 0; r != n; ++r) {
     if (results[r] || results[r].failure().kind != kind) {
       return "rank " + std::to_string(r) + ": " + (results[r] ? "it did not fail" : results[r].failure().text);
+    }
+  }
+  return {};
+}
+
+/// Law: all messages arrive from wherever they come, those of one rank in order, with several receives under way, and
+/// with others between them that name rank 1.
+template <class World>
+std::string all_arrive_from_any(World& world, std::uint64_t seed) {
+  constexpr std::uint32_t count = 60;  // messages of a rank
+  std::mt19937_64 random(seed);
+  auto const length = [&](std::uint32_t k) { return k % 7 == 0 ? std::size_t{20000} : k % 5; };
+  if (world.rank() != 0) {
+    tutti::send give{world};
+    for (std::uint32_t k = 0; k != count; ++k) {
+      elements values = content(world.rank(), k, length(k));
+      give(tutti::any_length(values), 0);
+    }
+    return {};
+  }
+  struct receive {
+    elements values;
+    rank_type sender = tutti::no_rank;
+    tutti::request request;
+  };
+  tutti::recv_any take_any{world};
+  tutti::recv take{world};
+  std::vector<std::uint32_t> counts(world.size());
+  std::deque<receive> pending;
+  auto const check = [&](receive const& r) {
+    std::uint32_t const k = counts[r.sender]++;
+    return r.values == content(r.sender, k, length(k));
+  };
+  for (std::size_t left = (world.size() - 1) * count; left != 0;) {
+    for (std::size_t batch = 1 + random() % 4; batch != 0 && left != 0; --batch, --left) {
+      pending.emplace_back();
+      pending.back().request = take_any.start(tutti::any_length(pending.back().values), pending.back().sender);
+    }
+    while (!pending.empty()) {
+      pending.front().request.wait();
+      if (!check(pending.front())) {
+        return "seed " + std::to_string(seed) + ": another message of rank " + std::to_string(pending.front().sender);
+      }
+      pending.pop_front();
+    }
+    if (counts[1] != count && random() % 4 == 0) {
+      receive next{{}, 1, {}};
+      take(tutti::any_length(next.values), 1);
+      --left;
+      if (!check(next)) {
+        return "seed " + std::to_string(seed) + ": another message of rank 1";
+      }
     }
   }
   return {};
@@ -259,6 +318,19 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(an_exchange_that_ends_early_fails_on_all, Transpor
   for (auto const& result : results) {
     BOOST_TEST((!result && result.failure().kind != tutti::failure::deadline));
   }
+  auto const blocking_results = tutti::spawn<Transport>(2, [](auto& world) {
+    elements values(5);
+    full_vector full;
+    if (world.rank() == 0) {
+      tutti::send{world}(tutti::any_length(values), 1);
+      tutti::recv{world}(values, 1);
+    } else {
+      tutti::recv{world}(tutti::any_length(full), 0);
+    }
+  });
+  for (auto const& result : blocking_results) {
+    BOOST_TEST((!result && result.failure().kind != tutti::failure::deadline));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(wrong_lists_are_refused) {
@@ -282,6 +354,114 @@ BOOST_AUTO_TEST_CASE(wrong_lists_are_refused) {
     }
     list.clear();
     list();
+    auto part = tutti::split(world, me);
+    return is_refused([&] { tutti::recv_any{part}(values); }) ? "" : "a message of no rank is awaited";
+  });
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(messages_of_any_rank_arrive, Transport, support::transports_and_hosts) {
+  for (rank_type const n : {2U, 4U, 5U}) {
+    support::agree<Transport>(n, [&](auto& world) { return all_arrive_from_any(world, n); });
+  }
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_queue_serves_ranks_that_leave, Transport, support::transports_and_hosts) {
+  support::agree<Transport>(4, [](auto& world) -> std::string {
+    tutti::send give{world};
+    int task = 0;
+    if (world.rank() != 0) {  // rank r leaves after 5 r tasks
+      tutti::recv take{world};
+      for (unsigned k = 0; k != 5 * world.rank(); ++k) {
+        give(task, 0);
+        take(task, 0);
+      }
+      return {};
+    }
+    tutti::recv_any take{world};
+    std::array<int, 4> counts{};
+    for (int k = 0; k != 5 + 10 + 15; ++k) {
+      rank_type const worker = take(task);
+      ++counts[worker];
+      give(k, worker);
+    }
+    try {
+      take(task);
+      return "a message of nobody";
+    } catch (tutti::error const& e) {
+      return e.kind() == tutti::failure::peer_lost && counts == std::array{0, 5, 10, 15} ? "" : e.what();
+    }
+  });
+}
+
+BOOST_AUTO_TEST_CASE(ranks_take_turns) {
+  support::agree<tutti::loopback>(4, [](auto& world) -> std::string {
+    tutti::barrier meet{world, tutti::doubling{}};
+    std::vector<tutti::request> pending;
+    tutti::send give{world};
+    int const token = 1;
+    for (int k = 0; k != 3 && world.rank() != 0; ++k) {
+      pending.push_back(give.start(token, 0));
+    }
+    meet();  // all messages have arrived
+    tutti::recv_any take{world};
+    int value = 0;
+    for (rank_type k = 0; k != 9 && world.rank() == 0; ++k) {
+      if (take(value) != k % 3 + 1) {
+        return "rank " + std::to_string(k % 3 + 1) + " is not next";
+      }
+    }
+    for (tutti::request& request : pending) {
+      request.wait();
+    }
     return {};
   });
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_receive_from_any_rank_that_fails, Transport, support::transports) {
+  auto const results = tutti::spawn<Transport>(3, [](auto& world) {  // all receive, and none sends
+    world.deadline(laws::short_deadline);
+    int value = 0;
+    tutti::recv_any{world}(value);
+  });
+  for (rank_type r = 0; r != 3; ++r) {
+    BOOST_TEST(laws::blames(results[r], r, {}) == "");
+    BOOST_TEST((results[r].failure().text.find("any sender") != std::string::npos));
+  }
+  BOOST_TEST(fails<Transport>(2, tutti::failure::mismatch, [](auto& world) {
+               double number = 0;
+               int value = 0;
+               world.rank() == 0 ? static_cast<void>(tutti::recv_any{world}(value)) : tutti::send{world}(number, 0);
+               tutti::recv{world}(value, 1 - world.rank());
+             }) == "");
+  BOOST_TEST(fails<Transport>(2, tutti::failure::cancelled, [](auto& world) {
+               int value = 0;
+               rank_type sender = 0;
+               if (world.rank() == 0) {
+                 auto pending = tutti::recv_any{world}.start(value, sender);
+                 pending.cancel();
+                 pending.wait();
+               }
+               tutti::recv_any{world}(value);
+             }) == "");
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_rank_that_is_killed_ends_a_receive_from_any, Transport,
+                              support::transports_of_processes) {
+  auto const results = tutti::spawn<Transport>(3, [](auto& world) {
+    int value = 1;
+    tutti::recv_any take{world};
+    if (world.rank() == 0) {
+      take(value);
+      take(value);
+    } else {
+      tutti::send{world}(value, 0);
+      if (world.rank() == 1) {
+        ::raise(SIGKILL);
+      }
+    }
+    take(value);
+  });
+  for (rank_type const r : {0U, 2U}) {
+    BOOST_TEST((!results[r] && results[r].failure().kind == tutti::failure::peer_lost));
+  }
 }

@@ -4,6 +4,7 @@
 #include <support/worlds.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/barrier.hpp>
+#include <tutti/collective/dup.hpp>
 #include <tutti/collective/send_recv.hpp>
 #include <tutti/detail/communicator/access.hpp>
 #include <tutti/progress_thread.hpp>
@@ -16,14 +17,18 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <exception>
 #include <future>
 #include <latch>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <tuple>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 BOOST_AUTO_TEST_CASE(test_never_waits_and_tells_the_end) {
@@ -365,21 +370,53 @@ BOOST_AUTO_TEST_CASE(all_that_was_posted_fails_for_one_reason) {
         }
       }
     }
-    std::promise<std::string> refusal;
+    std::vector<std::future<void>> more;  // beyond the capacity, from a function that must not wait
     background
         .post([&] {
-          try {
-            for (int i = 0; i != 3; ++i) {
-              std::ignore = background.post([] { return tutti::request(); });
-            }
-            refusal.set_value("");
-          } catch (tutti::precondition_error const& e) {
-            refusal.set_value(e.what());
+          for (int i = 0; i != 5; ++i) {
+            more.push_back(background.post([] { return tutti::request(); }));
           }
           return tutti::request();
         })
         .get();
-    return refusal.get_future().get().find("more capacity") != std::string::npos ? complaint : "not refused";
+    for (auto& f : more) {
+      f.get();
+    }
+    return complaint;
+  });
+}
+
+// The deadline passes while the thread waits on another communicator.
+BOOST_AUTO_TEST_CASE(a_function_at_the_end_may_own_all_that_it_ends) {
+  support::agree<tutti::loopback>(2, [](auto& world) -> std::string {
+    using world_type = std::remove_reference_t<decltype(world)>;
+    struct session {
+      world_type world;
+      std::vector<int> vector = std::vector<int>(100, 1);
+      std::optional<tutti::allreduce<world_type, tutti::ring, tutti::sum<int>>> sum{};
+      tutti::request pending{};
+    };
+    auto own = std::make_unique<session>(session{tutti::dup(world)});
+    int word = 0;
+    if (world.rank() == 1) {
+      try {
+        tutti::recv{own->world}(word, 0);  // rank 0 sends nothing there
+      } catch (tutti::error const&) {
+        tutti::send{world}(word, 0);
+      }
+      return {};
+    }
+    own->sum.emplace(own->world, tutti::ring{}, tutti::sum<int>{});
+    own->sum->deadline(std::chrono::milliseconds(50));
+    own->pending = own->sum->start(own->vector);
+    bool has_failed = false;
+    tutti::request& pending = own->pending;
+    pending.on_end([own = std::move(own), &has_failed](std::exception_ptr const& cause) mutable noexcept {
+      has_failed = cause != nullptr;
+      own.reset();
+    });
+    tutti::recv{world}(word, 1);
+    return has_failed ? "" : "no failure";
   });
 }
 

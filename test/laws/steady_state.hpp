@@ -11,6 +11,7 @@
 #include <tutti/collective/exchange.hpp>
 #include <tutti/collective/exscan.hpp>
 #include <tutti/collective/gather.hpp>
+#include <tutti/collective/recv_any.hpp>
 #include <tutti/collective/reduce.hpp>
 #include <tutti/collective/reduce_scatter.hpp>
 #include <tutti/collective/scan.hpp>
@@ -152,6 +153,12 @@ template <class World>
   list.send(input, (me + 1) % n);
   list.send(tutti::any_length(input), (me + n - 1) % n);
   law("exchange", [&] { list(); });
+  tutti::recv_any take_any{world};
+  law("send and recv_any", [&] {
+    auto pending = give.start(input, (me + 1) % n);
+    take_any(output);
+    pending.wait();
+  });
   return complaint;
 }
 

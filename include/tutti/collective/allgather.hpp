@@ -167,8 +167,8 @@ class allgather : public operator_base<op::allgather, Communicator, Topology>,
     std::vector<std::size_t> lengths(this->world().size());
     lengths[this->world().rank()] = source.size();
     (*this)(lengths);
-    gathered_blocks<buffer_value_t<Input>> result{.elements = {}, .blocks = partition(lengths)};
-    result.elements.resize(result.blocks.count());
+    auto result = this->template make_room<buffer_value_t<Input>>(
+        lengths, [](partition const& blocks) { return blocks.count(); });
     (*this)(source, result.elements, result.blocks);
     return result;
   }

@@ -104,8 +104,7 @@ class alltoall : public operator_base<op::alltoall, Communicator, Topology>,
       outgoing_lengths[r] = outgoing.length(r);
     }
     (*this)(outgoing_lengths, lengths);
-    gathered_blocks<value> result{.elements = {}, .blocks = partition(lengths)};
-    result.elements.resize(result.blocks.count());
+    auto result = this->template make_room<value>(lengths, [](partition const& blocks) { return blocks.count(); });
     exchange<value>(elements(input), std::span(result.elements), {outgoing, result.blocks, true});
     return result;
   }

@@ -5,9 +5,6 @@
 #include <tutti/collective/concept.hpp>
 #include <tutti/collective/request.hpp>
 #include <tutti/detail/communicator/access.hpp>
-#include <tutti/detail/communicator/operation_handle.hpp>
-#include <tutti/detail/core/deadline.hpp>
-#include <tutti/detail/core/owner.hpp>
 #include <tutti/detail/engine/exchange_operation.hpp>
 #include <tutti/detail/engine/regions.hpp>
 #include <tutti/detail/topology/edge.hpp>
@@ -15,11 +12,11 @@
 #include <tutti/extend/buffer.hpp>
 #include <tutti/extend/expects.hpp>
 #include <tutti/extend/operation.hpp>
+#include <tutti/extend/time.hpp>
 
 #include <cstddef>
 #include <string_view>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 namespace tutti::inline v0_1_0 {
@@ -51,28 +48,22 @@ namespace tutti::inline v0_1_0 {
 /// Thread safety: as the communicator.
 template <group Communicator>
 class exchange : public asynchronous<exchange<Communicator>> {
-  using operation_type = detail::exchange_operation<Communicator, detail::edge>;
-
  public:
   /// Constructs an empty list.
-  explicit exchange(Communicator& world)
-      : world_(world.alias()),
-        pool_(new detail::operation_pool(
-            [](detail::untyped_operation& operation) noexcept { delete &static_cast<operation_type&>(operation); })),
-        deadline_(world.deadline()) {}
+  explicit exchange(Communicator& world) : launcher_(world) {}
 
   /// The communicator, by a handle of the exchange's own.
-  [[nodiscard]] Communicator& world() const noexcept { return world_; }
+  [[nodiscard]] Communicator& world() const noexcept { return launcher_.world(); }
   /// The limit for a run. By default that of the communicator at construction.
-  [[nodiscard]] duration deadline() const noexcept { return deadline_; }
+  [[nodiscard]] duration deadline() const noexcept { return launcher_.deadline(); }
   /// Sets the limit for a run.
   /// @throws precondition_error if it is negative
-  void deadline(duration limit) { deadline_ = detail::expect_deadline(limit); }
+  void deadline(duration limit) { launcher_.deadline(limit); }
 
   /// The label of the messages in errors, traces and the flight recorder; empty, the default: none.
-  [[nodiscard]] std::string_view label() const noexcept { return label_.text; }
+  [[nodiscard]] std::string_view label() const noexcept { return launcher_.label(); }
   /// Labels the messages of later runs, as `operator_base::label` does.
-  void label(std::string_view text) noexcept { label_.set(text); }
+  void label(std::string_view text) noexcept { launcher_.label(text); }
 
   /// Lists a message to a rank, which may be this one. Each run reads the elements again.
   /// @throws precondition_error if there is no such rank; if it is this one, and `recv` has another type or length
@@ -80,7 +71,7 @@ class exchange : public asynchronous<exchange<Communicator>> {
   void send(Data&& data, rank_type receiver) {
     using value_type = buffer_value_t<Data>;
     auto const v = elements(data);
-    add({.pair = {world_.rank(), receiver},
+    add({.pair = {world().rank(), receiver},
          .record = &call_record<value_type>,
          .element_bytes = sizeof(value_type),
          .count = v.size(),
@@ -90,7 +81,7 @@ class exchange : public asynchronous<exchange<Communicator>> {
   template <class Container>
   void send(any_length<Container> data, rank_type receiver) {
     using value_type = buffer_value_t<Container&>;
-    add({.pair = {world_.rank(), receiver},
+    add({.pair = {world().rank(), receiver},
          .record = &call_record<value_type>,
          .length_record = &detail::length_record<value_type>,
          .element_bytes = sizeof(value_type),
@@ -109,7 +100,7 @@ class exchange : public asynchronous<exchange<Communicator>> {
   void recv(Data&& data, rank_type sender) {
     using value_type = buffer_value_t<Data>;
     auto const v = elements(data);
-    add({.pair = {sender, world_.rank()},
+    add({.pair = {sender, world().rank()},
          .record = &call_record<value_type>,
          .element_bytes = sizeof(value_type),
          .count = v.size(),
@@ -120,49 +111,30 @@ class exchange : public asynchronous<exchange<Communicator>> {
   template <detail::resizable Container>
   void recv(any_length<Container> data, rank_type sender) {
     using value_type = buffer_value_t<Container&>;
-    add({.pair = {sender, world_.rank()},
+    add({.pair = {sender, world().rank()},
          .record = &call_record<value_type>,
          .length_record = &detail::length_record<value_type>,
          .element_bytes = sizeof(value_type),
-         .target = {.object = &data.container, .is_listed = true, .fit = [](void* container, std::size_t& count) {
-                      auto& target = *static_cast<Container*>(container);
-                      target.resize(count);
-                      return detail::bytes_of(elements(target));
-                    }}});
+         .target = detail::resized_end(data.container)});
   }
 
   /// Empties the list; a run under way is unaffected.
   void clear() noexcept { messages_.clear(); }
 
   /// Runs all messages; returns when this rank's part is done and its memory may be reused.
-  /// @throws precondition_error if a message to this rank itself lacks an end; error like all operations
+  /// @throws precondition_error if a message to this rank itself lacks an end; the exceptions of `start`; error like
+  /// all operations
   void operator()() { start().wait(); }
 
   /// Starts all messages and returns their request; the memory must stay valid and untouched until it is complete.
-  /// @throws precondition_error if a message to this rank itself lacks an end
+  /// @throws precondition_error if a message to this rank itself lacks an end; std::bad_alloc, and the exceptions of
+  /// containers: the epoch has failed then
   [[nodiscard]] request start() {
-    detail::rank_state& state = detail::access::state(world_);
-    detail::call_guard guard(state);
-    detail::progress_list::take(state);
     for (detail::listed_message const& m : messages_) {
       expects(m.pair.sender != m.pair.receiver || (m.source.is_listed && m.target.is_listed), "exchange: rank ",
               m.pair.sender, " lists a message to itself with one end; list both, send and recv");
     }
-    detail::untyped_operation* const idle = pool_->take();
-    operation_type& next =
-        idle != nullptr ? static_cast<operation_type&>(*idle) : pool_->adopt(new operation_type(world_, pool_.get()));
-    next.set_limit(deadline_);
-    try {
-      next.start(messages_, label_);
-    } catch (...) {
-      next.retire();
-      throw;
-    }
-    detail::operation_handle handle(next);
-    state.operations.push_back(next);
-    state.advance_operations();  // the first messages leave now
-    guard.end();
-    return detail::access::make_request<request>(std::move(handle));
+    return detail::access::make_request<request>(launcher_.launch(messages_));
   }
 
  private:
@@ -172,9 +144,9 @@ class exchange : public asynchronous<exchange<Communicator>> {
   /// Lists a message, or the missing end of one to this rank itself.
   void add(detail::listed_message const& message) {
     op::transfer const pair = message.pair;
-    expects(pair.sender < world_.size() && pair.receiver < world_.size(),
-            "exchange: the other rank must be a rank of this communicator, below ", world_.size(), ", not ",
-            pair.sender == world_.rank() ? pair.receiver : pair.sender);
+    expects(pair.sender < world().size() && pair.receiver < world().size(),
+            "exchange: the other rank must be a rank of this communicator, below ", world().size(), ", not ",
+            pair.sender == world().rank() ? pair.receiver : pair.sender);
     for (detail::listed_message& m : messages_) {
       if (pair.sender == pair.receiver && m.pair == pair &&
           !(message.source.is_listed ? m.source.is_listed : m.target.is_listed)) {
@@ -190,11 +162,8 @@ class exchange : public asynchronous<exchange<Communicator>> {
     messages_.push_back(message);
   }
 
-  Communicator world_;
+  detail::joint_launcher<Communicator, detail::exchange_operation<Communicator, detail::edge>> launcher_;
   std::vector<detail::listed_message> messages_;
-  detail::owner<detail::operation_pool, detail::operation_pool::leave> pool_;
-  duration deadline_;
-  detail::untyped_operation::numbered_label label_;
 };
 
 template <class C, class... Rest>

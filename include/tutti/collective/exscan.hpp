@@ -28,7 +28,7 @@ namespace tutti::inline v0_1_0 {
 /// @throws error like all operations
 ///
 /// Cost: the topology's schedule for op::exscan, where S is the bytes of all `count` accumulators; scratch memory of S
-/// on rank 0. A rank that runs ahead of the next one keeps copies of what it sends, up to 8.
+/// on rank 0. A rank that runs ahead of the next one copies what it sends: up to 8 buffers of S.
 /// Thread safety: as the communicator.
 template <class Communicator, class Topology, class Reduction>
   requires runs<op::exscan, Communicator, Topology, Reduction>

@@ -141,9 +141,11 @@ class gather : public operator_base<op::gather, Communicator, Topology>,
     (*this)(source.size(), lengths, root);
     broadcast share{this->world(), this->topology()};
     share.deadline(this->deadline());
+    share.label(this->label());
     share(lengths, root);
-    gathered_blocks<buffer_value_t<Input>> result{.elements = {}, .blocks = partition(lengths)};
-    result.elements.resize(this->world().rank() == root ? result.blocks.count() : 0);
+    auto result = this->template make_room<buffer_value_t<Input>>(lengths, [&](partition const& blocks) {
+      return this->world().rank() == root ? blocks.count() : std::size_t{0};
+    });
     (*this)(source, result.elements, root, result.blocks);
     return result;
   }

@@ -3,6 +3,7 @@
 
 #include <tutti/collective/request.hpp>
 #include <tutti/detail/communicator/access.hpp>
+#include <tutti/detail/communicator/rank_state.hpp>
 #include <tutti/detail/engine/launcher.hpp>
 #include <tutti/detail/engine/memories.hpp>
 #include <tutti/detail/engine/pair_blocks.hpp>
@@ -12,6 +13,7 @@
 #include <tutti/extend/time.hpp>
 
 #include <cstddef>
+#include <span>
 #include <string_view>
 
 namespace tutti::inline v0_1_0 {
@@ -108,6 +110,16 @@ class operator_base : detail::launcher_of<Op, Communicator, Parts...> {
                                call const& call_record, detail::memories const& memory, std::size_t count,
                                detail::lengths_of<Op> const* blocks = nullptr) {
     return detail::access::make_request<request>(launcher::launch(op, elements, call_record, memory, count, blocks));
+  }
+  /// Makes room, in a call of several operations, for blocks of these lengths: `count_of(partition)` elements. If that
+  /// fails, the epoch fails, because peers wait for the next operation.
+  template <class T, class F>
+  [[nodiscard]] gathered_blocks<T> make_room(std::span<std::size_t const> lengths, F count_of) {
+    return detail::prepare_next(detail::access::state(world()), [&] {
+      gathered_blocks<T> room{.elements = {}, .blocks = partition(lengths)};
+      room.elements.resize(count_of(room.blocks));
+      return room;
+    });
   }
   using launcher::launch_in_stream;
   using launcher::run;

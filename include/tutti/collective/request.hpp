@@ -93,8 +93,8 @@ class request {
   /// `f` is short and waits for nothing. It may own the request, which then needs no other owner. A request that is
   /// destroyed before the end calls it with the error of the cancellation. `wait` and `test` also report the error.
   ///
-  /// The deadline of the operation begins here, and all that waits, tests or probes looks for it, but not
-  /// `communicator::poll`: an event loop that polls calls `check_deadline` from a timer.
+  /// The deadline of the operation begins here. Any wait, test or progress_thread of this thread's communicators checks
+  /// it. `communicator::poll` does not: an event loop that polls calls `check_deadline` from a timer.
   ///
   /// @pre `f` does not throw, which its type says (noexcept)
   /// @throws precondition_error if there is no operation, or a function already; std::bad_alloc

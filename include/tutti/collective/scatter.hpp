@@ -13,6 +13,7 @@
 #include <tutti/extend/partition.hpp>
 
 #include <concepts>
+#include <utility>
 #include <vector>
 
 namespace tutti::inline v0_1_0 {
@@ -147,10 +148,12 @@ class scatter : public operator_base<op::scatter, Communicator, Topology>,
     }
     broadcast share{this->world(), this->topology()};
     share.deadline(this->deadline());
+    share.label(this->label());
     share(lengths, root);
-    std::vector<buffer_value_t<Input>> result(lengths[this->world().rank()]);
-    (*this)(source, result, root, partition(lengths));
-    return result;
+    auto result = this->template make_room<buffer_value_t<Input>>(
+        lengths, [&](partition const& all) { return all.length(this->world().rank()); });
+    (*this)(source, result.elements, root, result.blocks);
+    return std::move(result.elements);
   }
 
   using calls::operator();

@@ -133,7 +133,8 @@ class recv : public operator_base<op::transfer, Communicator>,
     std::uint64_t length = 0;
     this->run(pair(sender), {sizeof length}, detail::length_record<value_type>,
               {.output = detail::bytes_of(std::span(&length, 1))}, 1);
-    data.container.resize(detail::integer_cast<std::size_t>(length));
+    detail::prepare_next(detail::access::state(this->world()),
+                         [&] { data.container.resize(detail::integer_cast<std::size_t>(length)); });
     (*this)(data.container, sender);
   }
   /// Starts the operation and returns its request; the memory must stay valid and untouched until it is complete.

@@ -14,8 +14,8 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// The lengths of the blocks of all ranks, zero included, where they are not those of block_size: rank r's block has
-/// length(r) elements of the vector, from begin(r) on.
+/// The lengths of the blocks of all ranks: rank r's block has length(r) elements of the vector, zero included, from
+/// begin(r) on.
 ///
 ///     tutti::partition const blocks{5, 0, 12};      // of ranks 0, 1 and 2
 ///     tutti::partition const rows(rows_of_ranks);   // a std::vector<std::size_t>

@@ -109,6 +109,13 @@ concept notices_departure = transport<T> && requires(T& t, rank_type peer) {
   { t.has_left(peer) } -> std::same_as<bool>;
 };
 
+/// A transport that can tell if the next message of a peer on a lane has begun to arrive, so that a receiver may choose
+/// among peers. `has_message` never waits, and a peer that has left without a message is no fault.
+template <class T>
+concept notices_messages = transport<T> && requires(T& t, rank_type peer, flow s) {
+  { t.has_message(peer, s) } -> std::same_as<bool>;
+};
+
 /// A transport that can tell why a rank has left. `announce_departure` is the last call on a rank that leaves because
 /// of a fault in another communicator: peers that miss this rank later report that fault instead of
 /// `failure::peer_lost`. Messages that this rank has sent are still delivered.

@@ -132,6 +132,12 @@ class simulated_transport {
     }
     return {place_of(arrival, w), arrival.bytes};
   }
+  /// True if the next message of a peer on this lane has begun to arrive.
+  [[nodiscard]] bool has_message(rank_type peer, flow s) {
+    auto const* const edge = world_->edges.find(peer, rank_, s.lane);
+    detail::simulator::arrival arrival{};
+    return !processors().is_dead(place()) && edge != nullptr && simulation_->peek(*edge, arrival);
+  }
   /// Frees the chunk that `view` returned.
   void release(rank_type peer, flow s) { simulation_->release(*world_, peer, rank_, s); }
 

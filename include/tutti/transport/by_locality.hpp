@@ -176,6 +176,12 @@ class by_locality {
     return sharing_faults(
         [&] { return with_transport_of(peer, [&](auto& t, rank_type r) { return t.view(r, s, request); }); });
   }
+  /// True if the next message of a peer on this lane has begun to arrive.
+  [[nodiscard]] bool has_message(rank_type peer, flow s)
+    requires(notices_messages<IntraHost> && notices_messages<InterHost>)
+  {
+    return with_transport_of(peer, [&](auto& t, rank_type r) { return t.has_message(r, s); });
+  }
   /// Releases the chunk of `view`.
   void release(rank_type peer, flow s) {
     with_transport_of(peer, [&](auto& t, rank_type r) { t.release(r, s); });

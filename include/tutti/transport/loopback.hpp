@@ -94,6 +94,8 @@ class loopback {
     }
     return endpoint_.view(peer, s);
   }
+  /// True if the next message of a peer on this lane has begun to arrive.
+  [[nodiscard]] bool has_message(rank_type peer, flow s) noexcept { return endpoint_.has_message(peer, s); }
   /// Releases the chunk of `view`.
   void release(rank_type peer, flow s) noexcept {
     elements_.release(peer, s.lane);

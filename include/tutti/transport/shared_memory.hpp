@@ -119,6 +119,8 @@ class basic_shared_memory {
     }
     return next(peer, s, request);
   }
+  /// True if the next message of a peer on this lane has begun to arrive.
+  [[nodiscard]] bool has_message(rank_type peer, flow s) noexcept { return endpoint_.has_message(peer, s); }
   /// Releases the chunk of `view`.
   void release(rank_type peer, flow s) noexcept {
     elements_.release(peer, s.lane);

@@ -99,6 +99,17 @@ class tcp {
     mesh_.watch(peer);
     return c;
   }
+  /// True if the next message of a peer on this lane has begun to arrive.
+  [[nodiscard]] bool has_message(rank_type peer, flow s) {
+    detail::tcp::connection* const link = fault() ? nullptr : mesh_.find(peer);
+    if (link == nullptr) {  // a sender connects
+      return false;
+    }
+    bool const has_arrived = link->reader.has_message(link->fd(), link->writer, s.lane);
+    mesh_.handle_events(peer);
+    mesh_.watch(peer);
+    return has_arrived;
+  }
   /// Releases the chunk of `view`.
   void release(rank_type peer, flow s) {
     if (detail::tcp::connection* const link = mesh_.reach(peer)) {

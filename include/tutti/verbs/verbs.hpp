@@ -150,6 +150,14 @@ class verbs {
     }
     return c;
   }
+  /// True if the next message of a peer on this lane has begun to arrive.
+  [[nodiscard]] bool has_message(rank_type peer, flow s) {
+    detail::verbs::connection const* const peer_connection = connections_->reach(peer);
+    if (peer_connection != nullptr && !peer_connection->has_message(s.lane)) {
+      connections_->poll();
+    }
+    return peer_connection != nullptr && peer_connection->has_message(s.lane);
+  }
   /// Frees the chunk that `view` returned.
   void release(rank_type peer, flow s) noexcept {
     connections_->connection_to(peer).release(s.lane, connections_->pool());

@@ -54,7 +54,8 @@ class end_function {
   }
 
  private:
-  void (*run_)(void* storage, std::exception_ptr const* cause) noexcept = nullptr;  ///< without a cause only destroys
+  void (*run_)(void* storage,
+               std::exception_ptr const* cause) noexcept = nullptr;  ///< a null cause: destroys it without a call
   alignas(void*) std::byte storage_[3 * sizeof(void*)];
 };
 

@@ -9,13 +9,22 @@ namespace tutti::inline v0_1_0::detail::inline communicator {
 /// An operation that consists of others, its parts. They are in no list, and advance with it alone, all in each turn.
 /// It ends when all of them have ended, with the error of the first one that has failed.
 ///
-/// A part that follows the one before it begins when that has ended well, and is prepared then.
+/// A part that follows another one begins when the other has ended without an error. It is prepared at that time. An
+/// operation may begin without parts, and search for them in each turn.
 class joint_operation : public untyped_operation {
  protected:
+  /// Functions of the derived class. The last two are null if it never searches.
+  struct hooks {
+    /// Prepares a part that follows another one. May throw.
+    void (*make_room)(untyped_operation& part, untyped_operation& previous);
+    /// Adds the parts of an operation that has none, or ends it, or leaves it as it is. May throw.
+    void (*search)(joint_operation&) = nullptr;
+    /// Answers ranks that ask which rank an operation without parts waits for. `blocks`: the program waits for it.
+    void (*report_search)(joint_operation&, bool blocks) = nullptr;
+  };
+
   /// @param pool keeps the operation between two starts
-  /// @param make_room prepares a part that follows another one, given that one; may throw
-  TUTTI_DECL joint_operation(rank_state& state, operation_pool* pool,
-                             void (*make_room)(untyped_operation& part, untyped_operation& previous));
+  TUTTI_DECL joint_operation(rank_state& state, operation_pool* pool, hooks const& callbacks);
   TUTTI_DECL ~joint_operation();
 
   /// Removes all parts.
@@ -38,7 +47,7 @@ class joint_operation : public untyped_operation {
   [[nodiscard]] TUTTI_DECL untyped_operation const* late_part() const noexcept;
 
   untyped_operation* last_part_ = nullptr;
-  void (*make_room_)(untyped_operation& part, untyped_operation& previous);
+  hooks hooks_;
 };
 
 }  // namespace tutti::detail::communicator

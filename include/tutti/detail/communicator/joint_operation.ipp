@@ -10,9 +10,8 @@
 
 namespace tutti::inline v0_1_0::detail::inline communicator {
 
-TUTTI_DECL joint_operation::joint_operation(rank_state& state, operation_pool* pool,
-                                            void (*make_room)(untyped_operation& part, untyped_operation& previous))
-    : untyped_operation(state, table(), pool), make_room_(make_room) {}
+TUTTI_DECL joint_operation::joint_operation(rank_state& state, operation_pool* pool, hooks const& callbacks)
+    : untyped_operation(state, table(), pool), hooks_(callbacks) {}
 TUTTI_DECL joint_operation::~joint_operation() = default;
 
 TUTTI_DECL auto joint_operation::table() noexcept -> functions const& {
@@ -36,6 +35,9 @@ TUTTI_DECL auto joint_operation::table() noexcept -> functions const& {
           },
       .publish_wait =
           [](untyped_operation& base, bool blocks) {
+            if (base.first_part_ == nullptr && self(base).hooks_.report_search != nullptr) {
+              self(base).hooks_.report_search(self(base), blocks);
+            }
             for (untyped_operation* part = base.first_part_; part != nullptr; part = part->next_) {
               part->publish_wait(blocks);
             }
@@ -65,7 +67,7 @@ TUTTI_DECL void joint_operation::add(untyped_operation& part, bool follows) {
   part.follows_ = follows;
 }
 
-/// Advances all parts that have begun; true if all have ended.
+/// Searches for parts if there are none, and advances all that may begin; true if all have ended.
 TUTTI_DECL bool joint_operation::advance_parts() {
   if (has_ended_ || state_.is_advancing) {
     return has_ended_;
@@ -73,6 +75,20 @@ TUTTI_DECL bool joint_operation::advance_parts() {
   if (is_given_up_) [[unlikely]] {
     end_cancelled();
     return true;
+  }
+  if (first_part_ == nullptr && hooks_.search != nullptr) {
+    try {
+      hooks_.search(*this);
+    } catch (...) {
+      if (is_forced_unwind()) {
+        end_cancelled();
+        throw;
+      }
+      end_with_exception();
+    }
+    if (first_part_ == nullptr || has_ended_) {
+      return has_ended_;
+    }
   }
   bool is_over = true;
   untyped_operation* previous = nullptr;
@@ -85,7 +101,7 @@ TUTTI_DECL bool joint_operation::advance_parts() {
       part->follows_ = false;
       if (!previous->error_) {
         try {
-          make_room_(*part, *previous);
+          hooks_.make_room(*part, *previous);
         } catch (...) {
           if (is_forced_unwind()) {
             end_cancelled();

@@ -100,6 +100,8 @@ struct rank_state : progress_entry {
       }
     }
   }
+  /// Fails the epoch, because peers would wait for an operation that this rank does not run.
+  TUTTI_DECL void end_epoch() noexcept;
   /// Ends the operations that a reduction, or a function at an end, has cancelled meanwhile.
   TUTTI_DECL void end_given_up() noexcept;
   /// Asks the transport for arrivals, then advances all operations. One thread at a time.
@@ -135,6 +137,7 @@ struct rank_state : progress_entry {
   flow_numbers flows;
   transfer_numbers sends;
   transfer_numbers receives;
+  transfer_numbers searches{1};  ///< receives from any rank, in order of starting
   recorder recent;
   any_transport transport;
   tracing trace_functions;
@@ -148,7 +151,6 @@ struct rank_state : progress_entry {
 
  private:
   [[noreturn, gnu::cold]] TUTTI_DECL void refuse_call() const;
-  TUTTI_DECL void end_epoch() noexcept;
   TUTTI_DECL bool move_on() noexcept;
   TUTTI_DECL void look_quietly() noexcept;
   TUTTI_DECL static void append_rank(std::string& text, void const* state, std::uint64_t number);
@@ -199,6 +201,17 @@ class call_guard {
   sole_user::entry entry_;
   bool is_shielded_;
 };
+
+/// Calls `prepare` between the operations of one call. If it throws, the epoch fails.
+template <class F>
+auto prepare_next(rank_state& state, F prepare) {
+  try {
+    return prepare();
+  } catch (...) {
+    state.end_epoch();
+    throw;
+  }
+}
 
 /// Marks that an operation is being advanced, which may call a user's reduction. No other operation of the communicator
 /// is advanced meanwhile.

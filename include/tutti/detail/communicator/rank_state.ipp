@@ -106,14 +106,14 @@ TUTTI_DECL void rank_state::end_given_up() noexcept {
 
 TUTTI_DECL void rank_state::probe() {
   cancellation_shield const shield(cancellation_shield::points::silent);
-  claim();
-  expect_callable();
+  call_guard guard(*this);
   transport.probe();
   operations.publish_wait();
   operations.check_deadlines();
   if (progress_list* const other_entries = progress_list::current_unless_only(*this)) [[unlikely]] {
     other_entries->look(*this);
   }
+  guard.end();
 }
 
 // Called by a thread that waits for something else. Exceptions become errors of the operations here, not of that

@@ -173,7 +173,8 @@ class untyped_operation {
 
   inline void retire_if_unused() noexcept;
 
-  TUTTI_DECL void expect_no_function() const;
+  /// Takes the operation over from other threads. @throws precondition_error as `poll`, and if it has a function
+  TUTTI_DECL void expect_no_function();
   /// Has the end of the operation call the function. @throws precondition_error as `poll`; the function is dropped then
   TUTTI_DECL void observe();
   TUTTI_DECL static bool advance_and_notify(untyped_operation& operation);
@@ -310,8 +311,8 @@ class operation_list {
   void publish_wait() {
     for_each([](untyped_operation& operation) { operation.publish_wait(false); });
   }
-  /// Looks for the deadlines of operations whose end a function waits for. The rest follows at the next look if one
-  /// ends, which may end others.
+  /// Checks the deadlines of operations with a function at the end. If one ends, its function may end others, so the
+  /// rest is checked at the next look.
   void check_deadlines() {
     for (chain const* const operations : {&collectives_, &messages_, &waiting_messages_}) {
       for (untyped_operation* operation = operations->first; operation != nullptr;) {

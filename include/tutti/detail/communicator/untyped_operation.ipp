@@ -181,6 +181,9 @@ TUTTI_DECL void untyped_operation::end_with_error(std::exception_ptr exception, 
 /// Ends the operation with an exception of the transport or of a user's reduction. For peers, the latter is an
 /// operation that this rank gave up.
 TUTTI_DECL void untyped_operation::end_with_exception() {
+  if (first_part_ != nullptr) {
+    return end_parts(&untyped_operation::end_with_exception);
+  }
   try {
     throw;
   } catch (error const& e) {
@@ -221,8 +224,10 @@ TUTTI_DECL void untyped_operation::throw_failure() const {
 
 // --- the function at the end
 
-TUTTI_DECL void untyped_operation::expect_no_function() const {
+TUTTI_DECL void untyped_operation::expect_no_function() {
+  call_guard guard(state_);
   expects(!on_end_, "on_end: this request has a function already; let one call both");
+  guard.end();
 }
 TUTTI_DECL void untyped_operation::observe() {
   try {

@@ -48,6 +48,8 @@ class transfer_numbers {
   std::uint64_t reserve(rank_type peer) { return start_counts_[peer]++; }
   [[nodiscard]] bool may_begin(rank_type peer, std::uint64_t number) const { return end_counts_[peer] == number; }
   void end(rank_type peer) { ++end_counts_[peer]; }
+  /// True if all messages that were numbered have ended.
+  [[nodiscard]] bool is_idle(rank_type peer) const { return start_counts_[peer] == end_counts_[peer]; }
 
  private:
   std::vector<std::uint64_t> start_counts_;

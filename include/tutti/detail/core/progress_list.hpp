@@ -24,7 +24,7 @@ struct progress_entry {
   progress_entry* next = nullptr;
   progress_entry* previous = nullptr;
   bool is_armed = false;                      ///< the thread sleeps on its descriptor
-  bool is_moving = false;                     ///< the thread is advancing it
+  bool is_moving = false;                     ///< the thread is advancing it, or looks for failed peers
   std::atomic<progress_list*> list{nullptr};  ///< list of the thread that advances it, or null
   std::uint32_t generation = 0;               ///< fork generation of that thread's process
 };

@@ -122,7 +122,14 @@ TUTTI_DECL void progress_list::move(progress_entry const& caller) noexcept {
   }
 }
 TUTTI_DECL void progress_list::look(progress_entry const& caller) noexcept {
-  for_each(caller, [](progress_entry& entry) { entry.look(entry); });
+  for_each(caller, [](progress_entry& entry) {
+    bool const was_moving = std::exchange(entry.is_moving, true);  // a look may end operations, and with them handles
+    entry.look(entry);
+    entry.is_moving = was_moving;
+    if (entry.destroy != nullptr && !was_moving) [[unlikely]] {
+      entry.destroy(entry);
+    }
+  });
 }
 TUTTI_DECL void progress_list::disarm(progress_entry const& caller) noexcept {
   for_each(caller, disarm_entry);

@@ -4,16 +4,25 @@
 #include <tutti/detail/base/integer_cast.hpp>
 #include <tutti/detail/communicator/access.hpp>
 #include <tutti/detail/communicator/joint_operation.hpp>
+#include <tutti/detail/communicator/operation_handle.hpp>
+#include <tutti/detail/communicator/rank_state.hpp>
+#include <tutti/detail/core/deadline.hpp>
 #include <tutti/detail/core/owner.hpp>
 #include <tutti/detail/engine/memories.hpp>
 #include <tutti/detail/engine/operation.hpp>
 #include <tutti/detail/engine/payload.hpp>
+#include <tutti/detail/engine/regions.hpp>
+#include <tutti/extend/buffer.hpp>
+#include <tutti/extend/message.hpp>
 #include <tutti/extend/operation.hpp>
+#include <tutti/extend/recorder.hpp>
 #include <tutti/extend/topology.hpp>
+#include <tutti/extend/transport.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace tutti::inline v0_1_0::detail::inline engine {
@@ -30,6 +39,16 @@ struct message_end {
     return fit == nullptr ? static_cast<std::byte*>(object) : fit(object, count);
   }
 };
+
+/// The end of a message that a container receives, which is resized to its length.
+template <class Container>
+[[nodiscard]] message_end resized_end(Container& container) {
+  return {.object = &container, .is_listed = true, .fit = [](void* object, std::size_t& count) {
+            auto& target = *static_cast<Container*>(object);
+            target.resize(count);
+            return bytes_of(tutti::elements(target));
+          }};
+}
 
 /// A message of an exchange. One from a rank to itself has both ends.
 struct listed_message {
@@ -73,16 +92,11 @@ class exchange_operation : public joint_operation {
   };
 
  public:
-  exchange_operation(Communicator& world, operation_pool* pool)
-      : joint_operation(access::state(world), pool,
-                        [](untyped_operation& next, untyped_operation& announcement) {
-                          static_cast<part&>(next).make_room(static_cast<part&>(announcement).length);
-                        }),
-        world_(world.alias()) {}
+  exchange_operation(Communicator& world, operation_pool* pool) : exchange_operation(world, pool, nullptr, nullptr) {}
 
   /// Starts all messages. @throws as `operation::start`, and the exceptions of containers that are sent; the epoch of
   /// the communicator has failed then
-  void start(std::span<listed_message const> messages, numbered_label const& label) {
+  void start(numbered_label const& label, std::span<listed_message const> messages) {
     this->open();
     this->clear();
     std::size_t used_count = 0;
@@ -96,7 +110,18 @@ class exchange_operation : public joint_operation {
     }
   }
 
- private:
+ protected:
+  exchange_operation(Communicator& world, operation_pool* pool, void (*search)(joint_operation&),
+                     void (*report_search)(joint_operation&, bool))
+      : joint_operation(access::state(world), pool,
+                        {.make_room =
+                             [](untyped_operation& next, untyped_operation& announcement) {
+                               static_cast<part&>(next).make_room(static_cast<part&>(announcement).length);
+                             },
+                         .search = search,
+                         .report_search = report_search}),
+        world_(world.alias()) {}
+
   /// Starts a message with the parts from that one on; returns the first part that it does not use.
   [[nodiscard]] std::size_t start(listed_message const& m, numbered_label const& label, std::size_t first) {
     bool const is_announced = m.length_record != nullptr && m.pair.sender != m.pair.receiver;
@@ -128,7 +153,134 @@ class exchange_operation : public joint_operation {
   }
 
   Communicator world_;
+
+ private:
   std::vector<owner<part>> parts_;
+};
+
+/// An operation of the first message that arrives from any rank from which no other operation receives. Operations
+/// search in order of starting. Ranks take turns: the search begins behind the sender of the last message.
+template <class Communicator, class Edge>
+class any_sender_operation : public exchange_operation<Communicator, Edge> {
+  using base = exchange_operation<Communicator, Edge>;
+  using base::world_;
+
+ public:
+  any_sender_operation(Communicator& world, operation_pool* pool)
+      : base(
+            world, pool, [](joint_operation& self) { static_cast<any_sender_operation&>(self).search(); },
+            [](joint_operation& self, bool blocks) {
+              static_cast<any_sender_operation&>(self).report_search(blocks);
+            }) {}
+
+  /// Starts the search. `sender` is set when the message arrives.
+  void start(untyped_operation::numbered_label const& label, listed_message const& m, call const& search_record,
+             rank_type& sender) {
+    this->open();
+    this->clear();
+    message_ = m;
+    sender_ = &sender;
+    this->call_record() = search_record;
+    this->call_record().count = m.count;
+    this->set_label(label_of_message_ = label);
+    number_of_search_ = this->state_.searches.reserve(0);
+    this->recorded_at_ = this->state_.recent.start(this->call_, this->number_);
+  }
+
+ private:
+  void search() {
+    rank_type const size = world_.size();
+    bool const is_next = this->state_.searches.may_begin(0, number_of_search_);
+    for (rank_type k = 0; is_next && k != size; ++k) {
+      rank_type const peer = (first_ + k) % size;
+      if (peer != world_.rank() && this->state_.receives.is_idle(peer) &&
+          world_.transport().has_message(peer, {transfer_lane, 0})) {
+        first_ = peer + 1;
+        this->state_.searches.end(0);
+        this->state_.recent.finish(this->recorded_at_, recorder::state::completed);
+        message_.pair = {peer, world_.rank()};
+        *sender_ = peer;
+        static_cast<void>(base::start(message_, label_of_message_, 0));
+        return;
+      }
+    }
+    if (world_.transport().fault()) {
+      this->end_with_fault();
+    }
+  }
+
+  /// Reports a wait for no rank in particular; revokes the epoch if all other ranks have left.
+  void report_search(bool blocks) {
+    auto& transport = world_.transport();
+    if constexpr (reports_waits<typename Communicator::transport_type>) {
+      transport.publish_wait({.flow = {transfer_lane, 0}, .blocks_program = blocks, .call = this->call_});
+    }
+    if constexpr (notices_departure<typename Communicator::transport_type>) {
+      rank_type last_absent = no_rank;
+      for (rank_type peer = 0; peer != world_.size(); ++peer) {
+        if (peer != world_.rank()) {
+          if (!transport.has_left(peer) || transport.has_message(peer, {transfer_lane, 0})) {
+            return;
+          }
+          last_absent = peer;
+        }
+      }
+      transport.revoke({failure::peer_lost, last_absent, world_.rank()});
+    }
+  }
+
+  listed_message message_{};
+  untyped_operation::numbered_label label_of_message_;
+  rank_type* sender_ = nullptr;
+  rank_type first_ = 0;
+  std::uint64_t number_of_search_ = 0;
+};
+
+/// The common part of operators whose operations are joint ones: keeps and starts them.
+template <class Communicator, class Operation>
+class joint_launcher {
+ public:
+  explicit joint_launcher(Communicator& world)
+      : world_(world.alias()),
+        pool_(new operation_pool(
+            [](untyped_operation& operation) noexcept { delete &static_cast<Operation&>(operation); })),
+        deadline_(world.deadline()) {}
+
+  [[nodiscard]] Communicator& world() const noexcept { return world_; }
+  [[nodiscard]] duration deadline() const noexcept { return deadline_; }
+  void deadline(duration limit) { deadline_ = expect_deadline(limit); }
+  [[nodiscard]] std::string_view label() const noexcept { return label_.text; }
+  void label(std::string_view text) noexcept { label_.set(text); }
+
+  /// Starts an operation with these arguments.
+  /// @throws precondition_error if the call is refused, and as `start` of the operation
+  template <class... Arguments>
+  [[nodiscard]] operation_handle launch(Arguments&&... arguments) {
+    rank_state& state = access::state(world_);
+    call_guard guard(state);
+    progress_list::take(state);
+    untyped_operation* const idle = pool_->take();
+    Operation& next =
+        idle != nullptr ? static_cast<Operation&>(*idle) : pool_->adopt(new Operation(world_, pool_.get()));
+    next.set_limit(deadline_);
+    try {
+      next.start(label_, arguments...);
+    } catch (...) {
+      next.retire();
+      throw;
+    }
+    operation_handle handle(next);
+    state.operations.push_back(next);
+    state.advance_operations();  // the first messages leave now
+    guard.end();
+    return handle;
+  }
+
+ private:
+  mutable Communicator world_;
+  owner<operation_pool, operation_pool::leave> pool_;
+  duration deadline_;
+  untyped_operation::numbered_label label_;
 };
 
 }  // namespace tutti::detail::engine

@@ -22,7 +22,7 @@ namespace tutti::inline v0_1_0::detail::inline engine {
 
 /// The segment size of a partition whose longest block is much longer than the others, if nobody has set one: ranks
 /// that forward that block in one piece would wait for each other. It grows with the square root of the block, 512 KiB
-/// for 8 MiB, as the best one does in the simulator; of a short block it is more than the block. 0: no segments.
+/// for 8 MiB, as the best one does in the simulator, and is longer than a short block. 0: no segments.
 [[nodiscard]] inline std::size_t segment_for(partition const& blocks, std::size_t element_bytes) noexcept {
   auto const bits = std::bit_width(blocks.longest() * element_bytes);
   return blocks.share_class() == 0 ? 0 : std::size_t{128} << static_cast<unsigned>(bits + 1) / 2;
@@ -84,17 +84,17 @@ class operation : private operation_arguments<Topology, Op, Payload>,
 
   /// Takes the operation's numbers, by which all ranks order the operations of the communicator. An empty `memory.work`
   /// is allocated if the schedule uses it. `blocks`: the lengths of the blocks, which are copied; null: they are equal.
-  /// @throws std::bad_alloc, precondition_error, exceptions of the topology; the operation then has no numbers, and the
-  /// epoch of the communicator has failed
+  /// @throws std::bad_alloc, precondition_error, exceptions of topology and tracer; the epoch of the communicator has
+  /// failed then
   [[gnu::always_inline]] void start(schedule_choice<Topology> const& choice, Op op, Payload const& elements,
                                     memories const& memory, std::size_t count, lengths_of<Op> const* blocks = nullptr) {
     try {
       prepare(choice, op, elements, memory, count, blocks);
+      this->take_numbers();
     } catch (...) {  // peers would wait for this rank
       this->withdraw();
       throw;
     }
-    this->take_numbers();
   }
 
  private:

@@ -39,8 +39,8 @@ using lengths_of = std::conditional_t<has_pair_lengths<Op>, pair_lengths, partit
 /// block, so it gets one vector, of bytes:
 ///
 ///     block       0 .. n - 1         n                   n + 1 .. 2 n       2 n + 1 .. 3 n
-///     holds       length of what     length of what      block for          block from
-///                 goes to rank b     the peer sends      rank b - n - 1     rank b - 2 n - 1
+///     holds       length of the      length of the       block for          block from
+///                 block for rank b   arriving block      rank b - n - 1     rank b - 2 n - 1
 ///     memory      work               work                input              output
 ///
 /// If two ranks disagreed about a length, one would wait for bytes that never come. So each step of the schedule
@@ -60,9 +60,9 @@ class pair_blocks {
   [[nodiscard]] std::size_t const* begins() const noexcept { return begins_.data(); }
   /// The number of steps that `count` steps of the schedule become.
   [[nodiscard]] std::uint32_t steps(std::uint32_t count) const noexcept { return compares_ ? 2 * count : count; }
-  /// The step of the schedule that step `i` is made of.
+  /// The number of the schedule's step that becomes step `i`, and perhaps another.
   [[nodiscard]] std::uint32_t source_step(std::uint32_t i) const noexcept { return compares_ ? i / 2 : i; }
-  /// Makes step `i` of rank `me` of its source.
+  /// Turns a step of the schedule of rank `me` into step `i` of the operation.
   /// @throws error (failure::mismatch) if the peer sends another length than this rank expects; precondition_error if
   /// the topology forwards blocks
   TUTTI_DECL void adapt(step& s, std::uint32_t i, rank_type me, std::string_view topology) const;

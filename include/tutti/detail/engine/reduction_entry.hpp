@@ -17,8 +17,8 @@ namespace tutti::inline v0_1_0::detail::inline engine {
 /// A function of the user that combines n elements: each one of `inout` becomes `input` * `inout`.
 using element_function = void (*)(void const* input, void* inout, std::size_t n, void* context);
 
-/// A reduction that is known at run time. The facts that a typed reduction has as constants are members here: they
-/// decide on the schedule, so they are those of the typed reduction with the same names. Contributions, accumulators
+/// A reduction that is known at run time. The facts that a typed reduction has as constants are members here. They
+/// decide on the schedule, so an entry has the values of the typed reduction of its name. Contributions, accumulators
 /// and results have one type, and contributions are not lifted.
 struct reduction_entry {
   /// Describes a function of the user.

@@ -110,6 +110,10 @@ class mailbox_endpoint : public rank_mailboxes {
     return is_supplied ? locations_.decode(peer, box.part_copy) : nullptr;
   }
 
+  [[nodiscard]] bool has_message(rank_type peer, flow s) noexcept {
+    incoming const& end = incoming_[index(peer, s.lane)];
+    return end.box->slot_at(end.last + 1).number.load(std::memory_order_acquire) == end.last + 1;
+  }
   chunk view(rank_type peer, flow s) {
     incoming& end = incoming_[index(peer, s.lane)];
     mailbox::slot& slot = end.box->slot_at(end.last + 1);

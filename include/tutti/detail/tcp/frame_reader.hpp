@@ -89,6 +89,16 @@ class frame_reader {
     return {};
   }
 
+  /// True if a message on this lane has begun to arrive. Reads what there is.
+  [[nodiscard]] bool has_message(int fd, frame_writer& writer, std::uint32_t lane) {
+    do {
+      if (lanes_[lane].unexpected_queue.first != nullptr || (incoming_.is_unclaimed() && incoming_.head.lane == lane)) {
+        return true;
+      }
+    } while (pump(fd, writer, lane));
+    return false;
+  }
+
   /// Ends the reader's use of the current chunk.
   void release(frame_writer& writer, flow s) {
     lane_state& lane = lanes_[s.lane];

@@ -260,6 +260,11 @@ class peers : private peers_memory<D>, public over_host<Host> {
   }
   [[nodiscard]] bool is_released(rank_type peer, flow s, ticket k) { return host_.is_released(peer, s, k); }
   [[nodiscard]] chunk view(rank_type peer, flow s, receive_request const& w) { return host_.view(peer, s, w); }
+  [[nodiscard]] bool has_message(rank_type peer, flow s)
+    requires notices_messages<Host>
+  {
+    return host_.has_message(peer, s);
+  }
   void release(rank_type peer, flow s) { host_.release(peer, s); }
   [[nodiscard]] bool has_left(rank_type peer)
     requires notices_departure<Host>

@@ -62,6 +62,12 @@ class with_aggregator : public over_host<Host> {
     }
     return host_.fault() ? chunk{} : self().view_result(s, request);
   }
+  /// True if the next message of a peer on this lane has begun to arrive.
+  [[nodiscard]] bool has_message(rank_type peer, flow s)
+    requires notices_messages<Host>
+  {
+    return host_.has_message(peer, s);
+  }
   /// Frees the chunk that `view` returned.
   void release(rank_type peer, flow s) {
     if (peer < size()) {
