@@ -36,15 +36,15 @@ namespace tutti::inline v0_1_0::detail::inline engine {
 /// The part of an operation that depends on topology and payload.
 template <class Topology, class Op, class Payload>
 struct operation_arguments {
-  // compilers.md: Members without an address
+  // compilers.md: Members without an address, A last member without an address
   operation_arguments(Topology const& topology, Payload const& elements)
-      : topology_(topology), op_{}, elements_(elements) {}
+      : topology_(topology), op_{}, pairs_{}, elements_(elements) {}
 
   [[no_unique_address]] Topology topology_;
   [[no_unique_address]] Op op_;
-  Payload elements_;
   struct no_pair_blocks {};
-  [[no_unique_address]] std::conditional_t<has_pair_lengths<Op>, pair_blocks, no_pair_blocks> pairs_{};
+  [[no_unique_address]] std::conditional_t<has_pair_lengths<Op>, pair_blocks, no_pair_blocks> pairs_;
+  Payload elements_;
 
   /// Writes step `i` of rank `me`, for a schedule_view whose `arguments` points to this object.
   template <class Extent>
