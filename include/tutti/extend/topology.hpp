@@ -113,7 +113,7 @@ concept topology = std::copyable<T> && requires {
 ///   - it finishes, even if no send completes before its receive is reached;
 ///   - every rank that gets a result ends with exactly that; in a reduction it has each contribution once;
 ///   - contributions are combined in rank order if `combines_in_rank_order`;
-///   - it is correct in place, where input, work and output are one memory;
+///   - it is correct in place, where input, work and output are one memory, unless it is an alltoall;
 ///   - no rank writes a block while a peer may still read it in place (a write-after-read hazard); otherwise
 ///     `verdict::has_no_write_after_read` is false, and the engine waits for readers before it writes;
 ///   - a block that is lent to a peer is touched by no other rank until that peer gives it back, to `output`.
