@@ -229,9 +229,10 @@ struct schedule_choice {
 
 /// The demands of an operation on the schedule that is picked for it, and its permissions.
 struct schedule_requirements {
-  bool in_rank_order = false;     ///< contributions must be combined in rank order
-  bool may_aggregate = false;     ///< in-network aggregators may be used: transport and reduction allow it
-  std::uint32_t share_class = 0;  ///< partition::share_class of the blocks; 0: their lengths are about equal
+  bool in_rank_order = false;  ///< contributions must be combined in rank order
+  bool may_aggregate = false;  ///< in-network aggregators may be used: transport and reduction allow it
+  /// partition::share_class of the blocks. 0: their lengths are about equal; not 0 in an alltoall: they may differ.
+  std::uint32_t share_class = 0;
 };
 
 /// A topology that picks, for every operation, the schedule and the segment size that suit its length. All ranks must
