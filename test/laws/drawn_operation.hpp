@@ -39,6 +39,10 @@ struct drawn_operation {
     if (segment != 0 && count / segment > 10) {
       segment = 0;
     }
+    if (kind == operation_kind::alltoall && !blocks.is_equal_cut() &&
+        selection.kind() == tutti::schedule_kind::doubling) {
+      selection = tutti::selection();  // `doubling` forwards blocks
+    }
   }
   drawn_operation(drawn_operation const&) = delete;  // `selection` refers to `hosts`
   drawn_operation& operator=(drawn_operation const&) = delete;

@@ -98,11 +98,14 @@ BOOST_AUTO_TEST_CASE(the_model_tells_what_the_simulator_tells) {
     for (loggp const& nic : {fast, slow}) {
       for (std::size_t const bytes : {4U, 4096U, 1U << 20}) {
         for (std::size_t const segment : {0U, 64U << 10}) {
-          auto const expect_agreement = [&]<class T>(T topology, auto op, double tolerance) {
+          auto const expect_agreement = [&]<class T, class Op>(T topology, Op op, double tolerance) {
+            std::size_t const vector = std::same_as<Op, op::alltoall> ? n * bytes : bytes;
             auto const model =
-                timed_schedule(topology, op, n).time(loggp_network{nic, picoseconds(50)}, bytes, segment);
+                timed_schedule(topology, op, n).time(loggp_network{nic, picoseconds(50)}, vector, segment);
             auto const simulation =
-                simulate_schedule(network_with_switch(n, nic), topology, op, n, {bytes / 4, 4, segment}).time().count();
+                simulate_schedule(network_with_switch(n, nic), topology, op, n, {vector / 4, 4, segment})
+                    .time()
+                    .count();
             BOOST_TEST(relative_error(static_cast<double>(model), static_cast<double>(simulation)) <= tolerance,
                        name(verify::kind_of<decltype(op)>)
                            << " over " << T::name << ", n " << n << ", " << bytes << " bytes in segments of " << segment
@@ -120,6 +123,10 @@ BOOST_AUTO_TEST_CASE(the_model_tells_what_the_simulator_tells) {
           expect_agreement(doubling{}, op::scan{}, 0.1);
           expect_agreement(chain{}, op::exscan{}, 0.1);
           expect_agreement(doubling{}, op::exscan{}, 0.1);
+          if (segment == 0) {
+            expect_agreement(direct{}, op::alltoall{}, 0.1);
+            expect_agreement(doubling{}, op::alltoall{}, 0.1);
+          }
         }
       }
     }
@@ -227,12 +234,17 @@ BOOST_AUTO_TEST_CASE(what_is_measured_predicts_the_simulator_and_picks_its_best)
         check(op::exscan{}, 0.25);
       }
       if (n == 13) {
-        auto const picks = [&](auto op, schedule_kind few_bytes, schedule_kind many_bytes) {
-          return t.fastest(op, 4, {.in_rank_order = true}).way.topology.kind() == few_bytes &&
-                 t.fastest(op, 1 << 20, {.in_rank_order = true}).way.topology.kind() == many_bytes;
+        auto const picks = [&](auto op, schedule_kind few_bytes, schedule_kind many_bytes,
+                               schedule_requirements needs) {
+          return t.choose(op, 4, needs).topology.kind() == few_bytes &&
+                 t.choose(op, 1 << 20, needs).topology.kind() == many_bytes;
         };
-        BOOST_TEST(picks(op::scan{}, schedule_kind::doubling, schedule_kind::chain));
-        BOOST_TEST(picks(op::exscan{}, schedule_kind::doubling, schedule_kind::chain));
+        schedule_requirements const in_order{.in_rank_order = true};
+        BOOST_TEST(picks(op::scan{}, schedule_kind::doubling, schedule_kind::chain, in_order));
+        BOOST_TEST(picks(op::exscan{}, schedule_kind::doubling, schedule_kind::chain, in_order));
+        BOOST_TEST(picks(op::alltoall{}, schedule_kind::doubling, schedule_kind::direct, {}));
+        schedule_requirements const for_pair_lengths{.share_class = 1};
+        BOOST_TEST(picks(op::alltoall{}, schedule_kind::direct, schedule_kind::direct, for_pair_lengths));
       }
     }
   }

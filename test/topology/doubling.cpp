@@ -24,6 +24,7 @@ static_assert(laws::hold<op::reduce>(doubling{}, 1, 9));
 static_assert(laws::hold<op::broadcast>(doubling{}, 1, 9));
 static_assert(laws::hold<op::gather>(doubling{}, 1, 9));
 static_assert(laws::hold<op::scatter>(doubling{}, 1, 9));
+static_assert(laws::hold<op::alltoall>(doubling{}, 1, 9));
 static_assert(laws::hold<op::scan>(doubling{}, 1, 17));
 static_assert(laws::hold<op::exscan>(doubling{}, 1, 17));
 
@@ -55,6 +56,9 @@ BOOST_AUTO_TEST_CASE(exchanges_in_place) {
     BOOST_TEST((v.keeps_rank_order && v.has_no_write_after_read && v.self_overlap));
     auto const w = combine(verify(doubling{}, op::allgather{}, n), verify(doubling{}, op::scatter{n / 2}, n));
     BOOST_TEST((w.has_no_write_after_read && !w.self_overlap));
+    // Each round of alltoall uses the same blocks of `output`, for which it waits.
+    auto const x = verify(doubling{}, op::alltoall{}, n);
+    BOOST_TEST((!x.has_no_write_after_read && !x.self_overlap));
   }
 }
 
@@ -109,6 +113,16 @@ BOOST_AUTO_TEST_CASE(costs_its_closed_form) {
 
     // Allgather sends 1, 2, 4, ... blocks and finally the rest, n - 1 in total.
     BOOST_TEST(price(doubling{}, op::allgather{}, n, S, L, G) == ceil * L + (n - 1) * block * G);
+
+    // Round i of alltoall moves the blocks whose distance has bit i, half of all for n = 2^k.
+    std::uint64_t sent_blocks = 0;
+    for (rank_type distance = 0; distance < n; ++distance) {
+      sent_blocks += static_cast<unsigned>(std::popcount(distance));
+    }
+    auto const alltoall = cost_of(doubling{}, op::alltoall{}, n, S);
+    BOOST_TEST(price(doubling{}, op::alltoall{}, n, S, L, G) == ceil * L + sent_blocks * block * G);
+    BOOST_TEST((n != q || sent_blocks * block == k * S / 2));
+    BOOST_TEST((alltoall.messages == n * ceil && alltoall.scratch == n));
 
     // Scan is a round for each distance 1, 2, 4, ... below n; rank r sends if there is a rank so far above it. Exscan
     // is one round more, among one rank less. Rank 0 sends without waiting, so a last round that only needs it begins

@@ -142,7 +142,7 @@ template <class Op, class Communicator, class Topology, class... Reduction>
     return false;
   } else {
     constexpr bool lacks = !offers<Topology, Op>;
-    static_assert(!lacks || !std::same_as<Op, op::alltoall>, "this topology has no alltoall; direct has");
+    static_assert(!lacks || !std::same_as<Op, op::alltoall>, "this topology has no alltoall; direct and doubling have");
     static_assert(!lacks || !(std::same_as<Op, op::scan> || std::same_as<Op, op::exscan>),
                   "this topology has no scan or exscan; chain and doubling have both");
     static_assert(!lacks || !std::same_as<Op, op::allgather>,

@@ -113,7 +113,7 @@ concept topology = std::copyable<T> && requires {
 ///   - it finishes, even if no send completes before its receive is reached;
 ///   - every rank that gets a result ends with exactly that; in a reduction it has each contribution once;
 ///   - contributions are combined in rank order if `combines_in_rank_order`;
-///   - it is correct in place, where input, work and output are one memory;
+///   - it is correct in place, where input, work and output are one memory, unless it is an alltoall;
 ///   - no rank writes a block while a peer may still read it in place (a write-after-read hazard); otherwise
 ///     `verdict::has_no_write_after_read` is false, and the engine waits for readers before it writes;
 ///   - a block that is lent to a peer is touched by no other rank until that peer gives it back, to `output`.
@@ -229,9 +229,10 @@ struct schedule_choice {
 
 /// The demands of an operation on the schedule that is picked for it, and its permissions.
 struct schedule_requirements {
-  bool in_rank_order = false;     ///< contributions must be combined in rank order
-  bool may_aggregate = false;     ///< in-network aggregators may be used: transport and reduction allow it
-  std::uint32_t share_class = 0;  ///< partition::share_class of the blocks; 0: their lengths are about equal
+  bool in_rank_order = false;  ///< contributions must be combined in rank order
+  bool may_aggregate = false;  ///< in-network aggregators may be used: transport and reduction allow it
+  /// partition::share_class of the blocks. 0: their lengths are about equal; not 0 in an alltoall: they may differ.
+  std::uint32_t share_class = 0;
 };
 
 /// A topology that picks, for every operation, the schedule and the segment size that suit its length. All ranks must

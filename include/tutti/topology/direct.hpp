@@ -129,10 +129,9 @@ struct direct : detail::on_tree<detail::star_tree> {
     return s;
   }
 
-  // Alltoall: ranks exchange blocks in pairs, so in place an arriving block replaces the block that leaves. The pairs
-  // of round i are those of the circle method of tournaments: their numbers add up to i modulo m, the largest odd
-  // number that is at most n. The rank without a partner keeps its own block if n is odd, and meets the last rank if n
-  // is even.
+  // Alltoall: ranks exchange blocks in pairs. The pairs of round i are those of the circle method of tournaments: their
+  // numbers add up to i modulo m, the largest odd number that is at most n. The rank without a partner keeps its own
+  // block if n is odd, and meets the last rank if n is even.
   /// The number of blocks of the vector.
   [[nodiscard]] constexpr std::uint32_t blocks(op::alltoall, rank_type n) const { return n; }
   /// The number of steps of rank me.

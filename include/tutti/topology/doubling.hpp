@@ -54,6 +54,93 @@ struct doubling_prefixes {
   }
 };
 
+/// Alltoall in rounds. Slot j of `work` first holds this rank's block for the rank j below. Round k sends the blocks of
+/// all slots whose numbers have bit k to the rank 2^k below, which stores them in its slots of the same numbers. After
+/// the last round, slot j holds the block of the rank j above.
+///
+/// The slots of a round are runs of 2^k, which are no range of blocks. Local steps gather them at the beginning of
+/// `output`, from where they leave as one message. The arriving ones are stored behind them, and spread to their slots
+/// by local steps, too. The first round sends blocks that come straight from `input`. The last round receives a single
+/// run of slots.
+struct doubling_exchange {
+  [[nodiscard]] static constexpr std::uint32_t steps(rank_type n, rank_type me) {
+    if (n == 1) {
+      return 1;
+    }
+    std::uint32_t sum = n + (me == 0 ? 1 : 2);
+    for (std::uint32_t k = 0; k != rounds(n); ++k) {
+      sum += gathers(n, k) + 1 + spreads(n, k);
+    }
+    return sum;
+  }
+  [[nodiscard]] static constexpr step at(rank_type n, rank_type me, std::uint32_t i) {
+    if (n == 1) {
+      return copy_own_block(0);
+    }
+    if (i < n) {
+      const endpoint slot{no_rank, memory::work, {i, 1}};
+      const endpoint first_message{no_rank, memory::output, {i / 2, 1}};
+      return {.send = {no_rank, memory::input, {(me + n - i) % n, 1}}, .receive = i % 2 == 0 ? slot : first_message};
+    }
+    i -= n;
+    for (std::uint32_t k = 0; k != rounds(n); ++k) {
+      const std::uint32_t size = gathers(n, k) + 1 + spreads(n, k);
+      if (i < size) {
+        return at_round(n, me, k, i);
+      }
+      i -= size;
+    }
+    const rank_type upper_count = n - me;  // the ranks from this one on
+    return i == 0 ? step{.send = {no_rank, memory::work, {0, upper_count}},
+                         .receive = {no_rank, memory::output, {me, upper_count}}}
+                  : step{.send = {no_rank, memory::work, {upper_count, me}},
+                         .receive = {no_rank, memory::output, {0, me}}};
+  }
+
+ private:
+  /// Step i of round k.
+  [[nodiscard]] static constexpr step at_round(rank_type n, rank_type me, std::uint32_t k, std::uint32_t i) {
+    const rank_type distance = rank_type{1} << k;
+    const std::uint32_t last_run = runs(n, k) - 1;
+    const std::uint32_t count = last_run * distance + run(n, k, last_run).count;  // blocks in the message
+    if (i < gathers(n, k)) {
+      const block_range slots = run(n, k, i);
+      return {.send = {no_rank, memory::work, slots},
+              .receive = {no_rank, memory::output, {i * distance, slots.count}}};
+    }
+    i -= gathers(n, k);
+    if (i == 0) {
+      const endpoint arrivals{(me + distance) % n, memory::output, {count, count}};
+      const endpoint slots{arrivals.peer, memory::work, {distance, count}};
+      return {.send = {(me + n - distance) % n, memory::output, {0, count}},
+              .receive = spreads(n, k) == 0 ? slots : arrivals,
+              .sender_memory = memory::output};
+    }
+    const block_range slots = run(n, k, i - 1);
+    return {.send = {no_rank, memory::output, {count + (i - 1) * distance, slots.count}},
+            .receive = {no_rank, memory::work, slots}};
+  }
+  [[nodiscard]] static constexpr std::uint32_t rounds(rank_type n) {
+    return integer_cast<std::uint32_t>(std::bit_width(n - 1));
+  }
+  /// The number of runs of slots in round k.
+  [[nodiscard]] static constexpr std::uint32_t runs(rank_type n, std::uint32_t k) {
+    return (n - 1 + (rank_type{1} << k)) >> (k + 1);
+  }
+  /// Run i of the slots of round k.
+  [[nodiscard]] static constexpr block_range run(rank_type n, std::uint32_t k, std::uint32_t i) {
+    const rank_type first = (2 * i + 1) << k;
+    const rank_type size = rank_type{1} << k;
+    return {first, size < n - first ? size : n - first};
+  }
+  /// The number of local steps before the message of round k.
+  [[nodiscard]] static constexpr std::uint32_t gathers(rank_type n, std::uint32_t k) { return k == 0 ? 0 : runs(n, k); }
+  /// The number of local steps after the message of round k.
+  [[nodiscard]] static constexpr std::uint32_t spreads(rank_type n, std::uint32_t k) {
+    return k + 1 == rounds(n) ? 0 : runs(n, k);
+  }
+};
+
 }  // namespace detail
 
 /// Recursive doubling, for short vectors: the fewest rounds. With q the largest power of two that is at most n, the
@@ -61,15 +148,18 @@ struct doubling_prefixes {
 /// with the leader of the group whose number differs in bit i. The second rank of a group gives its contribution to the
 /// leader before, and gets the result afterwards. Rooted operations use binomial trees. Allgather is Bruck's, with no
 /// rotation at the end because ranges of blocks are cyclic. In round i of scan each rank sends what it has combined to
-/// the rank 2^i above it; exscan begins with a round in which each rank hands its contribution to the next one.
+/// the rank 2^i above it; exscan begins with a round in which each rank hands its contribution to the next one. In
+/// round i of alltoall each rank sends the rank 2^i below it all blocks that have still to go so far; it takes equal
+/// blocks only, because ranks forward them.
 ///
-/// Offers: allreduce, reduce, broadcast, allgather, gather, scatter, scan, exscan.
+/// Offers: allreduce, reduce, broadcast, allgather, gather, scatter, alltoall, scan, exscan.
 /// Rank order: kept, for any n and any root.
 /// Cost: allreduce log2 n (L + S G) if n = q, else (log2 q + 2) (L + S G) at most; reduce, broadcast
 /// ceil(log2 n) (L + S G) at most; scan as much, exscan L + S G more than a scan of n - 1 ranks;
-/// allgather ceil(log2 n) L + (n - 1) / n S G, gather and scatter at most that.
+/// allgather ceil(log2 n) L + (n - 1) / n S G, gather and scatter at most that;
+/// alltoall ceil(log2 n) (L + S / 2 G) at most, and about 2.5 n local copies, S bytes of `work`.
 /// Source: Bruck and others, "Efficient algorithms for all-to-all communications in multiport message-passing
-/// systems", IEEE Transactions on Parallel and Distributed Systems 8 (1997), for allgather.
+/// systems", IEEE Transactions on Parallel and Distributed Systems 8 (1997), for allgather and alltoall.
 struct doubling : detail::on_tree<detail::binomial_tree>, detail::on_prefixes<detail::doubling_prefixes> {
   /// The name of the topology in errors, traces and the fingerprint of a call.
   static constexpr std::string_view name = "doubling";
@@ -136,6 +226,17 @@ struct doubling : detail::on_tree<detail::binomial_tree>, detail::on_prefixes<de
     return {.send = {(me + n - size) % n, memory::output, {me, count}},
             .receive = {next, memory::output, {next, count}},
             .sender_memory = memory::output};
+  }
+
+  /// The number of blocks of the vector.
+  [[nodiscard]] constexpr std::uint32_t blocks(op::alltoall, rank_type n) const { return n; }
+  /// The number of steps of rank me.
+  [[nodiscard]] constexpr std::uint32_t steps(op::alltoall, rank_type n, rank_type me) const {
+    return detail::doubling_exchange::steps(n, me);
+  }
+  /// Step i of rank me, of n ranks, in closed form.
+  [[nodiscard]] constexpr step at(op::alltoall, rank_type n, rank_type me, std::uint32_t i) const {
+    return detail::doubling_exchange::at(n, me, i);
   }
 };
 

@@ -1,4 +1,4 @@
-// error: this topology has no alltoall; direct has
+// error: this topology has no alltoall; direct and doubling have
 // SPDX-License-Identifier: Apache-2.0
 //
 // A topology runs the operations that it has schedules for, and no others.

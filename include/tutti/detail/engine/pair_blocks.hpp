@@ -20,14 +20,14 @@ template <class Op>
 inline constexpr bool has_pair_lengths = std::same_as<Op, op::alltoall>;
 
 /// The lengths of the blocks that one rank sends and receives, where each pair of ranks has a length of its own. No
-/// rank knows those of the others, so schedules are picked as for a vector of no elements.
+/// rank knows those of the others, so all pick the one schedule that forwards no blocks.
 struct pair_lengths {
   partition const& outgoing;  ///< the block of each rank in the input
   partition const& incoming;  ///< the block from each rank in the output
   bool are_compared = false;  ///< true if sender and receiver of each block are known to agree
 
   [[nodiscard]] static constexpr bool is_equal_cut() noexcept { return false; }
-  [[nodiscard]] static constexpr std::uint32_t share_class() noexcept { return 0; }
+  [[nodiscard]] static constexpr std::uint32_t share_class() noexcept { return 1; }
   [[nodiscard]] static constexpr std::uint32_t identity() noexcept { return hash("a length for each pair"); }
 };
 

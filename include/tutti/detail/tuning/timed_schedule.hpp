@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <vector>
 
 namespace tutti::inline v0_1_0::detail::inline tuning {
@@ -40,7 +41,8 @@ concept timed_network =
 
 /// Prices a schedule on a network, for any number of bytes, whole or in segments: an interpreter of schedules that
 /// runs them in virtual time like the engine. Each rank has one processor, which handles the messages of its segments
-/// one after the other; up to `lanes` segments are under way. Vectors are combined in place.
+/// one after the other; up to `lanes` segments are under way. Vectors are combined in place; an alltoall has three
+/// memories.
 ///
 /// With a network of LogGP's parameters it agrees with the simulator (docs/guide/simulation.md), except for the order
 /// of simultaneous events.
@@ -63,7 +65,10 @@ class timed_schedule {
   template <class Topology, class Op>
     requires offers<Topology, Op>
   timed_schedule(Topology const& topology, Op const& op, rank_type n)
-      : blocks_(topology.blocks(op, n)), n_(n), ranks_(members(topology, op, n)) {
+      : blocks_(topology.blocks(op, n)),
+        n_(n),
+        is_in_place_(!std::same_as<Op, op::alltoall>),
+        ranks_(members(topology, op, n)) {
     outgoing_.resize(2 * std::size_t{n} + (ranks_.size() - n) * ranks_.size());
     incoming_.resize(outgoing_.size());
     for (rank_type r = 0; r < ranks_.size(); ++r) {
@@ -398,21 +403,24 @@ class timed_schedule {
     return member < n_ ? network.port(member, peer) : 2 * std::size_t{n_} + (member - n_) * ranks_.size() + peer;
   }
 
-  /// True if the step overwrites its sent block when the operation runs in place, as in the engine.
+  /// True if the step overwrites its sent block, as in the engine.
   [[nodiscard]] bool overwrites_itself(step const& s) const noexcept {
-    return s.sends() && s.send.blocks.overlaps(s.receive.blocks, blocks_);
+    return s.sends() && s.send.blocks.overlaps(s.receive.blocks, blocks_) &&
+           (is_in_place_ || s.send.memory == s.receive.memory);
   }
 
-  /// True for a local step that lifts contributions, or lowers accumulators. One from input to output does nothing in
-  /// place.
-  static bool converts(step const& s) noexcept {
-    return !s.sends() && !s.receives() && (s.send.memory == memory::work) != (s.receive.memory == memory::work);
+  /// True for a local step that copies elements, lifts contributions or lowers accumulators. One from input to output
+  /// does nothing in place.
+  [[nodiscard]] bool converts(step const& s) const noexcept {
+    return !s.sends() && !s.receives() &&
+           (!is_in_place_ || (s.send.memory == memory::work) != (s.receive.memory == memory::work));
   }
 
   static bool whole(message const& m) noexcept { return m.price.lead == m.price.send; }
 
   std::uint32_t blocks_;
   rank_type n_;
+  bool is_in_place_;
   std::size_t messages_ = 0;  ///< messages in one segment
   std::uint32_t segments_ = 1;
   std::size_t bytes_ = 0;                ///< bytes of a segment

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <concepts>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -225,7 +226,10 @@ class tuner {
   [[nodiscard]] bool is_candidate(schedule_kind kind, schedule_requirements needs) const {
     bool const groups = hosts_->hosts() > 1 && hosts_->hosts() < hosts_->ranks();
     bool const has_aggregators = needs.may_aggregate && !profile_.aggregator.points.empty();
-    if ((selection::groups_hosts(kind) && !groups) || (kind == schedule_kind::in_network && !has_aggregators)) {
+    // The others forward blocks, so their ranks would have to know all lengths.
+    bool const must_be_direct = std::same_as<Op, op::alltoall> && needs.share_class != 0;
+    if ((selection::groups_hosts(kind) && !groups) || (kind == schedule_kind::in_network && !has_aggregators) ||
+        (must_be_direct && kind != schedule_kind::direct)) {
       return false;
     }
     selection const s(kind, hosts_);

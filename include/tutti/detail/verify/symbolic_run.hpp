@@ -6,6 +6,8 @@
 #include <tutti/detail/verify/loans.hpp>
 #include <tutti/extend/verdict.hpp>
 
+#include <concepts>
+
 namespace tutti::inline v0_1_0::detail::verify {
 
 /// Executes the schedules of all ranks symbolically, with unlimited buffers. The outcome does not depend on the order
@@ -14,10 +16,10 @@ namespace tutti::inline v0_1_0::detail::verify {
 /// One step of one rank: check it (`is_valid`), send, receive and fold or copy, or move blocks locally. A receive whose
 /// message is not there yet suspends the rank until the sender wakes it. The first error ends the run.
 ///
-/// If `in_place`, input, work and output are one memory, and receivers read the memory of the sender. A write is then
-/// safe only if every reader of the overwritten blocks has finished. Vector clocks prove that: the read must happen
-/// before the write through messages alone. A send that overlaps the receive of its own step is left out: it cannot
-/// wait, so the engine sends a snapshot.
+/// If `in_place`, input, work and output are one memory, except in an alltoall, and receivers read the memory of the
+/// sender. A write is then safe only if every reader of the overwritten blocks has finished. Vector clocks prove that:
+/// the read must happen before the write through messages alone. A send that overlaps the receive of its own step is
+/// left out: it cannot wait, so the engine sends a snapshot.
 ///
 /// A rank neither reads nor writes blocks that it has lent, in any memory, until the peer gives them back (`loans`).
 template <class Topology, class Op>
@@ -31,7 +33,7 @@ class symbolic_run {
         blocks_(topology.blocks(op, n)),
         in_place_(in_place),
         result_(result),
-        cells_(std::size_t{members_} * blocks_ * (in_place ? 1 : 3)),
+        cells_(std::size_t{members_} * blocks_ * (is_one_memory() ? 1 : 3)),
         ranks_(members_),
         awake_(members_) {
     std::size_t steps = 0;
@@ -112,9 +114,26 @@ class symbolic_run {
     tutti::detail::verify::loans loans{};
   };
 
+  /// True in operations whose blocks change places: block j of a rank's input is block i of another rank's output. They
+  /// never run in place.
+  static constexpr bool moves_blocks = std::same_as<Op, op::alltoall>;
+
+  [[nodiscard]] constexpr bool is_one_memory() const { return in_place_ && !moves_blocks; }
+
+  /// True if the engine can store blocks `source` as blocks `target`. It cuts both where they wrap.
+  [[nodiscard]] constexpr bool match(block_range source, block_range target) const {
+    return source == target || (moves_blocks && source.count == target.count &&
+                                source.first + source.count <= blocks_ && target.first + target.count <= blocks_);
+  }
+
+  /// True if a write to the blocks of `target` changes blocks of `source`.
+  [[nodiscard]] constexpr bool overlap(endpoint const& source, endpoint const& target) const {
+    return (is_one_memory() || source.memory == target.memory) && source.blocks.overlaps(target.blocks, blocks_);
+  }
+
   constexpr contents& cell(rank_type r, tutti::memory memory, std::uint32_t b) {
-    return in_place_ ? cells_.at[std::size_t{r} * blocks_ + b]
-                     : cells_.at[(std::size_t{r} * 3 + static_cast<std::size_t>(memory)) * blocks_ + b];
+    return is_one_memory() ? cells_.at[std::size_t{r} * blocks_ + b]
+                           : cells_.at[(std::size_t{r} * 3 + static_cast<std::size_t>(memory)) * blocks_ + b];
   }
 
   /// The type of the contents of a memory. Operations that do not reduce have elements in all memories.
@@ -228,7 +247,7 @@ class symbolic_run {
       for (rank_type other = 0; other < members_; ++other) {
         m.clock.at[other] = me.clock.at[other];
       }
-      if (receives && s.send.blocks.overlaps(s.receive.blocks, blocks_)) {
+      if (receives && overlap(s.send, s.receive)) {
         result_.self_overlap = true;
       } else {
         m.next_unread = me.unread;
@@ -266,10 +285,7 @@ class symbolic_run {
       return false;
     }
     message& m = messages_.at[id];
-    // In alltoall, block j of the sender's input is block i of the receiver's output; otherwise numbers agree.
-    bool const matches = std::same_as<Op, op::alltoall> ? m.source.blocks.count == 1 && s.receive.blocks.count == 1
-                                                        : m.source.blocks == s.receive.blocks;
-    if (!matches) {
+    if (!match(m.source.blocks, s.receive.blocks)) {
       fail(result_.ends_match, "receives other blocks than were sent", r);
     } else if (m.source.memory != s.sender_memory) {
       fail(result_.ends_match, "names another memory than the message is sent from", r);
@@ -284,7 +300,7 @@ class symbolic_run {
           me.clock.at[other] = m.clock.at[other];
         }
       }
-      check_overtaking(me, s.receive.blocks);
+      check_overtaking(me, s.receive);
       m.read = ++me.clock.at[r];
       m.clock = {};
     }
@@ -302,7 +318,7 @@ class symbolic_run {
   }
 
   /// Notes if a write to these blocks could overtake a read. Forgets the messages that are known to have been read.
-  constexpr void check_overtaking(state& me, block_range blocks) {
+  constexpr void check_overtaking(state& me, endpoint const& target) {
     index* link = &me.unread;
     while (*link != nil) {
       message& m = messages_.at[*link];
@@ -310,7 +326,7 @@ class symbolic_run {
         *link = m.next_unread;
         continue;
       }
-      result_.has_no_write_after_read = result_.has_no_write_after_read && !m.source.blocks.overlaps(blocks, blocks_);
+      result_.has_no_write_after_read = result_.has_no_write_after_read && !overlap(m.source, target);
       link = &m.next_unread;
     }
   }
@@ -331,17 +347,17 @@ class symbolic_run {
   }
 
   constexpr void move_locally(rank_type r, step const& s) {
-    if (s.send.blocks != s.receive.blocks) {
-      fail(result_.ends_match, "moves blocks to other blocks", r);
+    if (!match(s.send.blocks, s.receive.blocks)) {
+      fail(result_.ends_match, "moves blocks to others that do not match", r);
       return;
     }
-    if (in_place_ && reduces<Op>) {
-      check_overtaking(ranks_.at[r], s.receive.blocks);
+    if (in_place_ && (reduces<Op> || moves_blocks)) {
+      check_overtaking(ranks_.at[r], s.receive);
     }
     bool const lifts = reduces<Op> && s.send.memory == memory::input && s.receive.memory == memory::output;
     for (std::uint32_t k = 0; is_good_ && k < s.send.blocks.count; ++k) {
-      const std::uint32_t b = (s.send.blocks.first + k) % blocks_;
-      store(r, s.receive.memory, b, lifts ? memory::work : s.send.memory, read(r, s.send.memory, b));
+      store(r, s.receive.memory, (s.receive.blocks.first + k) % blocks_, lifts ? memory::work : s.send.memory,
+            read(r, s.send.memory, (s.send.blocks.first + k) % blocks_));
     }
   }
 
