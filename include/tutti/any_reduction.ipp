@@ -5,6 +5,8 @@
 #include <tutti/detail/base/message.hpp>
 #include <tutti/detail/engine/payload.hpp>
 #include <tutti/detail/engine/reduction_entry.hpp>
+#include <tutti/detail/reduction/block_fold.hpp>
+#include <tutti/detail/reduction/number.hpp>
 #include <tutti/extend/bfloat16.hpp>
 #include <tutti/extend/expects.hpp>
 #include <tutti/extend/half.hpp>
@@ -13,6 +15,7 @@
 #include <tutti/reduction/location.hpp>
 #include <tutti/reduction/logical.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <source_location>
@@ -27,9 +30,23 @@ namespace detail {
 template <class R>
 inline constexpr combining<R> policy_of{};
 
+/// Sums and means of floating-point numbers, and arithmetic on signed numbers of 4 and 8 bytes.
+template <class R, class T = typename R::value_type>
+concept frequent = (floating_number<T> && (R::name == "sum" || R::name == "mean")) ||
+                   (std::is_signed_v<T> && sizeof(T) >= 4 && std::derived_from<R, of_numbers<T>>);
+
+/// The kernels of R. A header-only program compiles them in each unit, so it has rare ones for the baseline alone.
+#ifdef TUTTI_SEPARATE_COMPILATION
+template <class R>
+using kernels_of = R;
+#else
+template <class R>
+using kernels_of = std::conditional_t<frequent<R>, R, baseline_only<R>>;
+#endif
+
 /// The entry of R, computed by the kernels of Kernels.
 template <class R, class Kernels = R>
-constinit inline reduction_entry const entry_of{policy_of<R>, policy_of<Kernels>};
+constinit inline reduction_entry const entry_of{policy_of<R>, policy_of<kernels_of<Kernels>>};
 
 /// The reductions of an element type.
 struct reduction_row {

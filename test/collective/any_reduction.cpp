@@ -8,9 +8,13 @@
 #include <tutti/any_reduction.hpp>
 #include <tutti/bfloat16.hpp>
 #include <tutti/collective/allgather.hpp>
+#include <tutti/collective/alltoall.hpp>
 #include <tutti/collective/broadcast.hpp>
+#include <tutti/collective/exchange.hpp>
 #include <tutti/collective/gather.hpp>
+#include <tutti/collective/recv_any.hpp>
 #include <tutti/collective/scatter.hpp>
+#include <tutti/collective/send_recv.hpp>
 #include <tutti/detail/engine/reduction_entry.hpp>
 #include <tutti/extend/any_element.hpp>
 #include <tutti/half.hpp>
@@ -430,5 +434,151 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(elements_are_moved, Transport, support::transports
       }
     }
     return text;
+  });
+}
+
+// Blocks of equal lengths, and of a length for each pair of ranks, with typed ranks and others.
+BOOST_AUTO_TEST_CASE_TEMPLATE(blocks_are_exchanged, Transport, support::transports_of_the_engine) {
+  support::agree<Transport>(3, [](auto& world) {
+    auto const me = world.rank();
+    any_element const type = any_element::make<linear>();
+    tutti::alltoall swap{world, tutti::direct{}};
+    auto const is_right = [&](auto length) {  // length(i, j): the elements from rank i to rank j
+      std::vector<std::size_t> lengths_out;
+      std::vector<std::size_t> lengths_in;
+      std::vector<linear> input;
+      std::vector<linear> expected;
+      for (tutti::rank_type r = 0; r < 3; ++r) {
+        lengths_out.push_back(length(me, r));
+        lengths_in.push_back(length(r, me));
+        for (std::uint32_t i = 0; i < lengths_out.back(); ++i) {
+          input.push_back({10 * me + r, i});
+        }
+        for (std::uint32_t i = 0; i < lengths_in.back(); ++i) {
+          expected.push_back({10 * r + me, i});
+        }
+      }
+      tutti::partition const outgoing(lengths_out);
+      tutti::partition const incoming(lengths_in);
+      bool result = true;
+      for (bool const is_equal : {true, false}) {
+        if (is_equal && input.size() != 3 * lengths_out[0]) {
+          continue;
+        }
+        std::vector<linear> output(expected.size());
+        std::vector<linear> second(expected.size());
+        if (me == 1 && is_equal) {
+          swap(input, output);
+          swap(input, second);
+        } else if (me == 1) {
+          swap(input, output, outgoing, incoming);
+          swap(input, second, outgoing, incoming);
+        } else if (is_equal) {
+          swap(input.data(), output.data(), input.size(), type);
+          swap.start(input.data(), second.data(), input.size(), type).wait();
+        } else {
+          swap(input.data(), output.data(), outgoing, incoming, type);
+          swap.start(input.data(), second.data(), outgoing, incoming, type).wait();
+        }
+        result = result && equal_bits<linear>(output, expected) && equal_bits<linear>(second, expected);
+      }
+      return result;
+    };
+    std::string const text = refusal([&] { swap(nullptr, nullptr, 4, type); });
+    return is_right([](auto, auto) { return std::size_t{5}; }) && is_right([](auto i, auto j) { return 2 * i + j; }) &&
+                   text == "alltoall: the elements must be a multiple of the 3 ranks, not 4"
+               ? std::string()
+               : "alltoall is wrong: " + text;
+  });
+}
+
+// Messages between ranks that name a type and ranks that have it in their code, by each operator, with others of
+// another type between them.
+BOOST_AUTO_TEST_CASE_TEMPLATE(messages_are_moved, Transport, support::transports_of_the_engine) {
+  support::agree<Transport>(3, [](auto& world) -> std::string {
+    auto const me = world.rank();
+    any_element const type = any_element::make<linear>();
+    any_element const number("int64");
+    auto const value = [](tutti::rank_type r) { return linear{r + 1, 7 * r}; };
+    auto const is_of = [&](linear x, tutti::rank_type r) { return x.a == r + 1 && x.b == 7 * r; };
+    std::vector<linear> const own_values(100, value(me));
+    std::vector<linear> first(100);
+    std::vector<linear> second(100);
+    std::vector<linear> third(100);
+    std::int64_t sent_number = me;
+    std::int64_t received_number = -1;
+
+    tutti::send give{world};
+    tutti::recv take{world};
+    if (me == 0) {
+      give(own_values.data(), 100, type, 1);
+      give.start(own_values.data(), 100, type, 1).wait();
+      give(own_values, 1);
+      give(&sent_number, 1, number, 1);
+    } else if (me == 1) {
+      take(first, 0);
+      take.start(second.data(), 100, type, 0).wait();
+      take(third.data(), 100, type, 0);
+      take(received_number, 0);
+      if (!is_of(first[99], 0) || !is_of(second[99], 0) || !is_of(third[99], 0) || received_number != 0) {
+        return "send or recv is wrong";
+      }
+    }
+
+    tutti::rank_type const next_rank = (me + 1) % 3;
+    tutti::rank_type const previous_rank = (me + 2) % 3;
+    tutti::exchange list{world};
+    for (bool const is_second : {false, true}) {
+      bool const is_typed = is_second != (me == 1);
+      first.assign(100, {});
+      second.assign(100, {});
+      list.clear();
+      if (is_typed) {
+        list.send(own_values, next_rank);
+        list.recv(first, previous_rank);
+        list.send(own_values, me);
+      } else {
+        list.send(own_values.data(), 100, type, next_rank);
+        list.recv(first.data(), 100, type, previous_rank);
+        list.send(own_values.data(), 100, type, me);
+      }
+      list.recv(second.data(), 100, type, me);
+      list.send(&sent_number, 1, number, next_rank);
+      list.recv(&received_number, 1, number, previous_rank);
+      list();
+      ++sent_number;
+      list();
+      if (!is_of(first[99], previous_rank) || !is_of(second[99], me) ||
+          received_number != static_cast<std::int64_t>(previous_rank) + (is_second ? 2 : 1)) {
+        return "exchange is wrong";
+      }
+    }
+
+    tutti::recv_any take_any{world};
+    if (me != 0) {
+      give(own_values, 0);
+      take(received_number, 0);  // now rank 0 expects numbers
+      give(sent_number, 0);
+      return {};
+    }
+    tutti::rank_type sum_of_ranks = 0;
+    for (int k = 0; k != 2; ++k) {
+      tutti::rank_type sender = tutti::no_rank;
+      take_any.start(first.data(), 100, type, sender).wait();
+      if (!is_of(first[99], sender)) {
+        return "recv_any is wrong";
+      }
+    }
+    for (tutti::rank_type const r : {1U, 2U}) {
+      give(&sent_number, 1, number, r);
+    }
+    for (int k = 0; k != 2; ++k) {
+      tutti::rank_type const sender = take_any(&received_number, 1, number);
+      sum_of_ranks += received_number == static_cast<std::int64_t>(sender) + 2 ? sender : 0;
+    }
+    if (sum_of_ranks != 3) {
+      return "recv_any by another type is wrong";
+    }
+    return {};
   });
 }

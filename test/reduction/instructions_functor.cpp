@@ -2,9 +2,12 @@
 // test: address optimised
 #include <reduction/instructions.hpp>
 #include <tutti/bfloat16.hpp>
+#include <tutti/detail/reduction/block_fold.hpp>
 #include <tutti/half.hpp>
+#include <tutti/reduction/arithmetic.hpp>
 #include <tutti/reduction/reduce_with.hpp>
 
+#include <cstdint>
 #include <tuple>
 
 namespace {
@@ -50,6 +53,12 @@ BOOST_AUTO_TEST_CASE(a_functor_of_structures) {
                         b.size(), 2);
     BOOST_TEST(std::ranges::all_of(b, [](point p) { return p.x == 2 && p.y == 4 && p.z == 6; }));
   }
+}
+
+// The kernels of rare reductions in a header-only program that knows reductions at run time.
+BOOST_AUTO_TEST_CASE(kernels_of_the_baseline_alone) {
+  check(tutti::detail::baseline_only<tutti::min<std::int8_t>>{});
+  check(tutti::detail::baseline_only<tutti::max<tutti::half>>{});
 }
 
 BOOST_AUTO_TEST_CASE(streamed) {

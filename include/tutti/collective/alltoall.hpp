@@ -9,9 +9,11 @@
 #include <tutti/detail/engine/pair_blocks.hpp>
 #include <tutti/detail/engine/refusals.hpp>
 #include <tutti/detail/engine/regions.hpp>
+#include <tutti/extend/any_element.hpp>
 #include <tutti/extend/partition.hpp>
 
 #include <concepts>
+#include <cstddef>
 #include <span>
 #include <vector>
 
@@ -23,6 +25,7 @@ namespace tutti::inline v0_1_0 {
 ///     swap(input, output);
 ///     swap(input, output, outgoing, incoming);               // outgoing.length(j) elements go to rank j
 ///     auto const result = swap.exchange_uneven(input, outgoing);  // where other ranks know the incoming lengths
+///     swap(from, to, count, tutti::any_element("int32"));    // pointers; both vectors have `count` elements
 ///
 /// Shape: every rank gives and receives `count` elements: n blocks of count / n, in rank order. With partitions, the
 /// block for rank j has outgoing.length(j) elements, from outgoing.begin(j) on, and the block from rank i has
@@ -109,32 +112,78 @@ class alltoall : public operator_base<op::alltoall, Communicator, Topology>,
     return result;
   }
 
+  /// Runs the operation on elements of a type that is known at run time; returns when this rank's part is done and its
+  /// memory may be reused.
+  void operator()(void const* input, void* output, std::size_t count, any_element const& type) {
+    this->run({}, {type.size()}, detail::typed_call(open_record, type), memory(input, output, count, type.size()),
+              count);
+  }
+  /// Starts the operation on elements of a type that is known at run time and returns its request; the memory must stay
+  /// valid and untouched until it is complete.
+  [[nodiscard]] request start(void const* input, void* output, std::size_t count, any_element const& type) {
+    return this->launch({}, {type.size()}, detail::typed_call(open_record, type),
+                        memory(input, output, count, type.size()), count);
+  }
+  /// Runs the operation on elements of a type that is known at run time; returns when this rank's part is done and its
+  /// memory may be reused.
+  void operator()(void const* input, void* output, partition const& outgoing, partition const& incoming,
+                  any_element const& type) {
+    detail::pair_lengths const lengths{outgoing, incoming};
+    this->run({}, {type.size()}, detail::typed_call(open_record, type), memory(input, output, lengths, type.size()), 0,
+              &lengths);
+  }
+  /// Starts the operation on elements of a type that is known at run time and returns its request; the memory must stay
+  /// valid and untouched until it is complete.
+  [[nodiscard]] request start(void const* input, void* output, partition const& outgoing, partition const& incoming,
+                              any_element const& type) {
+    detail::pair_lengths const lengths{outgoing, incoming};
+    return this->launch({}, {type.size()}, detail::typed_call(open_record, type),
+                        memory(input, output, lengths, type.size()), 0, &lengths);
+  }
+
   using calls::operator();
   using calls::start;
 
  private:
   template <class T>
   static constexpr call call_record = make_call(operation_kind::alltoall, element_name<T>(), "", Topology::name);
+  static constexpr call open_record = make_call(operation_kind::alltoall, "", "", Topology::name);
 
   template <class T>
   detail::memories memory(std::span<T const> input, std::span<T> output) const {
     detail::expect_size("alltoall: the output, like the input,", output.size(), input.size());
-    expects(input.size() % this->world().size() == 0, "alltoall: the elements must be a multiple of the ",
-            this->world().size(), " ranks, not ", input.size());
+    expect_equal_blocks(input.size());
     return apart(input, output);
+  }
+  detail::memories memory(void const* input, void* output, std::size_t count, std::size_t size) const {
+    expect_equal_blocks(count);
+    return apart(detail::bytes_at(input, count, size), detail::bytes_at(output, count, size));
+  }
+  void expect_equal_blocks(std::size_t count) const {
+    expects(count % this->world().size() == 0, "alltoall: the elements must be a multiple of the ",
+            this->world().size(), " ranks, not ", count);
   }
   template <class T>
   detail::memories memory(std::span<T const> input, std::span<T> output, detail::pair_lengths const& lengths) const {
-    rank_type const me = this->world().rank();
-    detail::expect_partition("alltoall", lengths.outgoing, this->world().size());
-    detail::expect_partition("alltoall", lengths.incoming, this->world().size());
+    expect_lengths(lengths);
     detail::expect_size(input_text, input.size(), lengths.outgoing.count());
     detail::expect_size("alltoall: the output, all blocks of the second partition,", output.size(),
                         lengths.incoming.count());
+    return apart(input, output);
+  }
+  detail::memories memory(void const* input, void* output, detail::pair_lengths const& lengths,
+                          std::size_t size) const {
+    expect_lengths(lengths);
+    return apart(detail::bytes_at(input, lengths.outgoing.count(), size),
+                 detail::bytes_at(output, lengths.incoming.count(), size));
+  }
+  void expect_lengths(detail::pair_lengths const& lengths) const {
+    rank_type const me = this->world().rank();
+    detail::expect_partition("alltoall", lengths.outgoing, this->world().size());
+    detail::expect_partition("alltoall", lengths.incoming, this->world().size());
     expects(lengths.outgoing.length(me) == lengths.incoming.length(me), "alltoall: rank ", me,
             " sends itself a block of ", lengths.outgoing.length(me), " elements, but expects ",
             lengths.incoming.length(me), "; give both partitions the same length for it");
-    return apart(input, output);
   }
   template <class T>
   detail::memories apart(std::span<T const> input, std::span<T> output) const {

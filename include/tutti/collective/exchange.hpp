@@ -8,6 +8,7 @@
 #include <tutti/detail/engine/exchange_operation.hpp>
 #include <tutti/detail/engine/regions.hpp>
 #include <tutti/detail/topology/edge.hpp>
+#include <tutti/extend/any_element.hpp>
 #include <tutti/extend/any_length.hpp>
 #include <tutti/extend/buffer.hpp>
 #include <tutti/extend/expects.hpp>
@@ -15,6 +16,7 @@
 #include <tutti/extend/time.hpp>
 
 #include <cstddef>
+#include <forward_list>
 #include <string_view>
 #include <type_traits>
 #include <vector>
@@ -28,7 +30,7 @@ namespace tutti::inline v0_1_0 {
 ///     halos.send(first_row, above);
 ///     halos.send(last_row, below);
 ///     halos.recv(row_below, below);      // first what that rank sends first, if it is also the one above
-///     halos.recv(row_above, above);
+///     halos.recv(row_above, above);      // (pointer, count, tutti::any_element("int32"), rank) is an end, too
 ///     for (;;) {
 ///       auto pending = halos.start();          // or halos(), blocking
 ///       compute_inner_rows();
@@ -93,6 +95,14 @@ class exchange : public asynchronous<exchange<Communicator>> {
                       return reinterpret_cast<std::byte*>(const_cast<value_type*>(v.data()));
                     }}});
   }
+  /// Lists a message of elements of a type that is known at run time.
+  void send(void const* data, std::size_t count, any_element const& type, rank_type receiver) {
+    add({.pair = {world().rank(), receiver},
+         .record = typed_record(type),
+         .element_bytes = type.size(),
+         .count = count,
+         .source = {.object = const_cast<void*>(data), .is_listed = true}});
+  }
 
   /// Lists a message from a rank, which may be this one.
   /// @throws precondition_error if there is no such rank; if it is this one, and `send` has another type or length
@@ -117,9 +127,20 @@ class exchange : public asynchronous<exchange<Communicator>> {
          .element_bytes = sizeof(value_type),
          .target = detail::resized_end(data.container)});
   }
+  /// Lists a message of elements of a type that is known at run time.
+  void recv(void* data, std::size_t count, any_element const& type, rank_type sender) {
+    add({.pair = {sender, world().rank()},
+         .record = typed_record(type),
+         .element_bytes = type.size(),
+         .count = count,
+         .target = {.object = data, .is_listed = true}});
+  }
 
   /// Empties the list; a run under way is unaffected.
-  void clear() noexcept { messages_.clear(); }
+  void clear() noexcept {
+    messages_.clear();
+    typed_records_.clear();
+  }
 
   /// Runs all messages; returns when this rank's part is done and its memory may be reused.
   /// @throws precondition_error if a message to this rank itself lacks an end; the exceptions of `start`; error like
@@ -140,6 +161,11 @@ class exchange : public asynchronous<exchange<Communicator>> {
  private:
   template <class T>
   static constexpr call call_record = make_call(operation_kind::transfer, element_name<T>(), "", "");
+
+  [[nodiscard]] call const* typed_record(any_element const& type) {
+    constexpr call open_record = make_call(operation_kind::transfer, "", "", "");
+    return &typed_records_.emplace_front(detail::typed_call(open_record, type));
+  }
 
   /// Lists a message, or the missing end of one to this rank itself.
   void add(detail::listed_message const& message) {
@@ -164,6 +190,7 @@ class exchange : public asynchronous<exchange<Communicator>> {
 
   detail::joint_launcher<Communicator, detail::exchange_operation<Communicator, detail::edge>> launcher_;
   std::vector<detail::listed_message> messages_;
+  std::forward_list<call> typed_records_;  ///< those of messages of types that are known at run time
 };
 
 template <class C, class... Rest>

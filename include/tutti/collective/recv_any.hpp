@@ -7,6 +7,7 @@
 #include <tutti/detail/communicator/access.hpp>
 #include <tutti/detail/engine/exchange_operation.hpp>
 #include <tutti/detail/topology/edge.hpp>
+#include <tutti/extend/any_element.hpp>
 #include <tutti/extend/any_length.hpp>
 #include <tutti/extend/buffer.hpp>
 #include <tutti/extend/element.hpp>
@@ -16,6 +17,7 @@
 #include <tutti/extend/transport.hpp>
 #include <tutti/extend/types.hpp>
 
+#include <cstddef>
 #include <string_view>
 #include <type_traits>
 
@@ -29,6 +31,7 @@ namespace tutti::inline v0_1_0 {
 ///       tutti::rank_type const worker = take(result);    // or take(tutti::any_length(results))
 ///       give(next_task, worker);
 ///     }
+///     take(pointer, count, tutti::any_element("int32"));
 ///
 /// Messages of one rank arrive in the order of sending. Ranks take turns, so none is starved. A receive that names its
 /// sender goes first: while one is under way, this operator takes no message of that rank.
@@ -67,33 +70,54 @@ class recv_any : public asynchronous<recv_any<Communicator>> {
     start(data, sender).wait();
     return sender;
   }
+  /// Receives a message of elements of a type that is known at run time; returns its sender.
+  rank_type operator()(void* data, std::size_t count, any_element const& type) {
+    rank_type sender = no_rank;
+    start(data, count, type, sender).wait();
+    return sender;
+  }
   /// Starts to receive and returns the request; memory and `sender` must stay valid and untouched until it is complete.
   template <lasting_mutable_buffer Data>
   [[nodiscard]] request start(Data&& data, rank_type& sender) {
     auto const v = elements(data);
     using value_type = buffer_value_t<Data>;
-    return launch<value_type>(
-        {.element_bytes = sizeof(value_type), .count = v.size(), .target = {.object = v.data(), .is_listed = true}},
-        sender);
+    return launch({.record = &record<value_type>,
+                   .element_bytes = sizeof(value_type),
+                   .count = v.size(),
+                   .target = {.object = v.data(), .is_listed = true}},
+                  search_record<value_type>, sender);
   }
   /// Starts to receive a message to whose length the container is resized.
   template <detail::resizable Container>
   [[nodiscard]] request start(any_length<Container> data, rank_type& sender) {
     using value_type = buffer_value_t<Container&>;
-    return launch<value_type>({.length_record = &detail::length_record<value_type>,
-                               .element_bytes = sizeof(value_type),
-                               .target = detail::resized_end(data.container)},
-                              sender);
+    return launch({.record = &record<value_type>,
+                   .length_record = &detail::length_record<value_type>,
+                   .element_bytes = sizeof(value_type),
+                   .target = detail::resized_end(data.container)},
+                  search_record<value_type>, sender);
+  }
+  /// Starts to receive elements of a type that is known at run time.
+  [[nodiscard]] request start(void* data, std::size_t count, any_element const& type, rank_type& sender) {
+    call const typed_record = detail::typed_call(open_record, type);
+    return launch({.record = &typed_record,
+                   .element_bytes = type.size(),
+                   .count = count,
+                   .target = {.object = data, .is_listed = true}},
+                  detail::typed_call(open_search_record, type), sender);
   }
 
  private:
   template <class T>
-  [[nodiscard]] request launch(detail::listed_message message, rank_type& sender) {
-    static constexpr call record = make_call(operation_kind::transfer, element_name<T>(), "", "");
-    static constexpr call search_record = make_call(operation_kind::transfer, element_name<T>(), "", "any sender");
+  static constexpr call record = make_call(operation_kind::transfer, element_name<T>(), "", "");
+  template <class T>
+  static constexpr call search_record = make_call(operation_kind::transfer, element_name<T>(), "", "any sender");
+  static constexpr call open_record = make_call(operation_kind::transfer, "", "", "");
+  static constexpr call open_search_record = make_call(operation_kind::transfer, "", "", "any sender");
+
+  [[nodiscard]] request launch(detail::listed_message const& message, call const& search, rank_type& sender) {
     expects(world().size() != 1, "recv_any: there must be another rank to receive from, and this communicator has 1");
-    message.record = &record;
-    return detail::access::make_request<request>(launcher_.launch(message, search_record, sender));
+    return detail::access::make_request<request>(launcher_.launch(message, search, sender));
   }
 
   detail::joint_launcher<Communicator, detail::any_sender_operation<Communicator, detail::edge>> launcher_;

@@ -11,8 +11,10 @@
 #include <tutti/detail/engine/refusals.hpp>
 #include <tutti/detail/engine/regions.hpp>
 #include <tutti/detail/topology/edge.hpp>
+#include <tutti/extend/any_element.hpp>
 #include <tutti/extend/any_length.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -33,6 +35,7 @@ struct parts_of<op::transfer> {
 ///
 ///     tutti::send give{world};
 ///     give(data, 1);
+///     give(pointer, count, tutti::any_element("int32"), 1);
 ///
 /// It may return before the message is received, or wait until it is: do not rely on either. Ranks that send to each
 /// other start all messages, then wait, or use an `exchange`.
@@ -81,6 +84,19 @@ class send : public operator_base<op::transfer, Communicator>,
                         {.input = detail::bytes_of(v)}, v.size());
   }
 
+  /// Runs the operation on elements of a type that is known at run time; returns when this rank's part is done and its
+  /// memory may be reused.
+  void operator()(void const* data, std::size_t count, any_element const& type, rank_type receiver) {
+    this->run(pair(receiver), {type.size()}, detail::typed_call(open_record, type),
+              {.input = static_cast<std::byte const*>(data)}, count);
+  }
+  /// Starts the operation on elements of a type that is known at run time and returns its request; the memory must stay
+  /// valid and untouched until it is complete.
+  [[nodiscard]] request start(void const* data, std::size_t count, any_element const& type, rank_type receiver) {
+    return this->launch(pair(receiver), {type.size()}, detail::typed_call(open_record, type),
+                        {.input = static_cast<std::byte const*>(data)}, count);
+  }
+
   using calls::operator();
   using calls::start;
 
@@ -91,6 +107,7 @@ class send : public operator_base<op::transfer, Communicator>,
   }
   template <class T>
   static constexpr call call_record = make_call(operation_kind::transfer, element_name<T>(), "", "");
+  static constexpr call open_record = make_call(operation_kind::transfer, "", "", "");
 };
 
 template <class C, class... Rest>
@@ -100,6 +117,7 @@ send(C&&, Rest...) -> send<detail::connection_t<C, Rest...>>;
 ///
 ///     tutti::recv take{world};
 ///     take(data, 0);
+///     take(pointer, count, tutti::any_element("int32"), 0);
 ///
 /// Shape: `count` elements, all overwritten by the sender's.
 ///
@@ -144,6 +162,19 @@ class recv : public operator_base<op::transfer, Communicator>,
                         {.output = detail::bytes_of(v)}, v.size());
   }
 
+  /// Runs the operation on elements of a type that is known at run time; returns when this rank's part is done and its
+  /// memory may be reused.
+  void operator()(void* data, std::size_t count, any_element const& type, rank_type sender) {
+    this->run(pair(sender), {type.size()}, detail::typed_call(open_record, type),
+              {.output = static_cast<std::byte*>(data)}, count);
+  }
+  /// Starts the operation on elements of a type that is known at run time and returns its request; the memory must stay
+  /// valid and untouched until it is complete.
+  [[nodiscard]] request start(void* data, std::size_t count, any_element const& type, rank_type sender) {
+    return this->launch(pair(sender), {type.size()}, detail::typed_call(open_record, type),
+                        {.output = static_cast<std::byte*>(data)}, count);
+  }
+
   using calls::operator();
   using calls::start;
 
@@ -154,6 +185,7 @@ class recv : public operator_base<op::transfer, Communicator>,
   }
   template <class T>
   static constexpr call call_record = make_call(operation_kind::transfer, element_name<T>(), "", "");
+  static constexpr call open_record = make_call(operation_kind::transfer, "", "", "");
 };
 
 template <class C, class... Rest>

@@ -299,7 +299,7 @@ struct refusal<Op, Reads, Time, form<Forms...>, Arguments...> {
       "can be started");
   static_assert(cause != flaw::no_pointers,
                 "a call for a type that is known at run time takes pointers, a count or a tutti::partition, and a "
-                "tutti::any_element, in this order; then the root, if there is one");
+                "tutti::any_element, in this order; then the root or the other rank, if there is one");
   static_assert(cause != flaw::braces,
                 "a list in braces is no buffer: make it a variable, such as a std::vector or an array, and give that");
   static_assert(cause != flaw::pointer,
@@ -446,11 +446,15 @@ using scatter_calls = calls_of<op::scatter, true,
 using alltoall_calls =
     calls_of<op::alltoall, true,
              form<form<reads<open_element>, writes<same_element>>,
-                  form<reads<open_element>, writes<same_element>, partition_argument, partition_argument>>>;
+                  form<reads<open_element>, writes<same_element>, partition_argument, partition_argument>,
+                  form<reads_at, writes_at, total_argument, type_argument>,
+                  form<reads_at, writes_at, partition_argument, partition_argument, type_argument>>>;
 using barrier_calls = calls_of<meeting, false, form<form<>>>;
-using send_calls =
-    calls_of<op::transfer, true, form<form<reads<open_element>, rank_argument>, form<sent_container, rank_argument>>>;
+using send_calls = calls_of<op::transfer, true,
+                            form<form<reads<open_element>, rank_argument>, form<sent_container, rank_argument>,
+                                 form<reads_at, total_argument, type_argument, rank_argument>>>;
 using recv_calls = calls_of<op::transfer, false,
-                            form<form<writes<open_element>, rank_argument>, form<received_container, rank_argument>>>;
+                            form<form<writes<open_element>, rank_argument>, form<received_container, rank_argument>,
+                                 form<writes_at, total_argument, type_argument, rank_argument>>>;
 
 }  // namespace tutti::detail::collective

@@ -178,11 +178,15 @@ class any_sender_operation : public exchange_operation<Communicator, Edge> {
              rank_type& sender) {
     this->open();
     this->clear();
-    message_ = m;
-    sender_ = &sender;
-    this->call_record() = search_record;
+    if (this->call_record().identity != search_record.identity || this->label_number() != label.number) {
+      this->call_record() = search_record;
+      message_record_ = *m.record;
+      this->set_label(label_of_message_ = label);
+    }
     this->call_record().count = m.count;
-    this->set_label(label_of_message_ = label);
+    message_ = m;
+    message_.record = &message_record_;
+    sender_ = &sender;
     number_of_search_ = this->state_.searches.reserve(0);
     this->recorded_at_ = this->state_.recent.start(this->call_, this->number_);
   }
@@ -230,6 +234,7 @@ class any_sender_operation : public exchange_operation<Communicator, Edge> {
   }
 
   listed_message message_{};
+  call message_record_;
   untyped_operation::numbered_label label_of_message_;
   rank_type* sender_ = nullptr;
   rank_type first_ = 0;

@@ -22,4 +22,13 @@ struct block_fold {
   static constexpr std::size_t elements = 0;  ///< the number of elements in a block; 0: those of a cache line
 };
 
+/// A reduction with the bits of R, compiled for the program's own instruction set alone: half of the code or less.
+template <tutti::reduction R>
+struct baseline_only : R {};
+template <tutti::reduction R>
+struct block_fold<baseline_only<R>> {
+  static constexpr instruction_set widest = instruction_set::baseline;
+  static constexpr std::size_t elements = block_fold<R>::elements;
+};
+
 }  // namespace tutti::detail::reduction

@@ -16,7 +16,8 @@
 ///
 /// All sets give the same bits. Only fused multiply-add, which rounds once instead of twice, could change them. So AVX2
 /// is used without it. AVX-512 always includes it, so only functions that permit it (`F::widest`) are compiled for
-/// that. A program's flags may allow it everywhere (-mfma, -mavx512f, -march=native); `product` is not fused even then.
+/// that. Functions that are rare may be compiled for the program's own set alone. A program's flags may allow it
+/// everywhere (-mfma, -mavx512f, -march=native); `product` is not fused even then.
 #if defined(__CUDACC__)  // compilers.md: Smaller gaps
 #pragma nv_diagnostic push
 #pragma nv_diag_suppress 1675
@@ -185,19 +186,21 @@ inline constexpr std::size_t short_bytes = 256;
 template <class F, class To, class... From>
 void run(F const f, std::size_t n, To* target, From const*... source) {
 #if defined(__x86_64__)
-  constexpr std::size_t block = block_elements<F, To, From...>;
-  constexpr bool has_own_code = does_blocks<instruction_set::avx2, block, F, To, From...>;
-  if (n >= (has_own_code ? block : short_bytes / sizeof(To))) {
-    instruction_set const set = instructions();
-    if constexpr (F::widest >= instruction_set::avx512) {
-      if (set >= instruction_set::avx512) {
-        run_avx512(f, n, target, source...);
+  if constexpr (F::widest >= instruction_set::avx2) {
+    constexpr std::size_t block = block_elements<F, To, From...>;
+    constexpr bool has_own_code = does_blocks<instruction_set::avx2, block, F, To, From...>;
+    if (n >= (has_own_code ? block : short_bytes / sizeof(To))) {
+      instruction_set const set = instructions();
+      if constexpr (F::widest >= instruction_set::avx512) {
+        if (set >= instruction_set::avx512) {
+          run_avx512(f, n, target, source...);
+          return;
+        }
+      }
+      if (set >= instruction_set::avx2) {
+        run_avx2(f, n, target, source...);
         return;
       }
-    }
-    if (set >= instruction_set::avx2) {
-      run_avx2(f, n, target, source...);
-      return;
     }
   }
 #endif
