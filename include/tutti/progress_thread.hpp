@@ -216,15 +216,15 @@ class progress_thread {
     } catch (precondition_error const&) {
       // The owner has used the communicator without the lock, and gets the error there. It may still be inside, so the
       // operations under way end there, or in the destructor.
-      task_list unstarted;
+      task_list waiting;
       {
         std::lock_guard const lock(queue_mutex_);
         refusal_ = std::current_exception();
-        unstarted.swap(queue_);
+        waiting.swap(queue_);
       }
       has_room_.notify_all();
-      for (auto const& refused : unstarted) {
-        refused->end(refusal_);
+      for (auto const& each_task : waiting) {
+        each_task->end(refusal_);
       }
     }
   }

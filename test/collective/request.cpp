@@ -396,24 +396,24 @@ BOOST_AUTO_TEST_CASE(a_function_at_the_end_may_own_all_that_it_ends) {
       std::optional<tutti::allreduce<world_type, tutti::ring, tutti::sum<int>>> sum{};
       tutti::request pending{};
     };
-    auto own = std::make_unique<session>(session{tutti::dup(world)});
+    auto owner = std::make_unique<session>(session{tutti::dup(world)});
     int word = 0;
     if (world.rank() == 1) {
       try {
-        tutti::recv{own->world}(word, 0);  // rank 0 sends nothing there
+        tutti::recv{owner->world}(word, 0);  // rank 0 sends nothing there
       } catch (tutti::error const&) {
         tutti::send{world}(word, 0);
       }
       return {};
     }
-    own->sum.emplace(own->world, tutti::ring{}, tutti::sum<int>{});
-    own->sum->deadline(std::chrono::milliseconds(50));
-    own->pending = own->sum->start(own->vector);
+    owner->sum.emplace(owner->world, tutti::ring{}, tutti::sum<int>{});
+    owner->sum->deadline(std::chrono::milliseconds(50));
+    owner->pending = owner->sum->start(owner->vector);
     bool has_failed = false;
-    tutti::request& pending = own->pending;
-    pending.on_end([own = std::move(own), &has_failed](std::exception_ptr const& cause) mutable noexcept {
+    tutti::request& pending = owner->pending;
+    pending.on_end([owner = std::move(owner), &has_failed](std::exception_ptr const& cause) mutable noexcept {
       has_failed = cause != nullptr;
-      own.reset();
+      owner.reset();
     });
     tutti::recv{world}(word, 1);
     return has_failed ? "" : "no failure";
