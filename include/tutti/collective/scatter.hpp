@@ -151,7 +151,7 @@ class scatter : public operator_base<op::scatter, Communicator, Topology>,
     share.label(this->label());
     share(lengths, root);
     auto result = this->template make_room<buffer_value_t<Input>>(
-        lengths, [&](partition const& cut) { return cut.length(this->world().rank()); });
+        lengths, [&](partition const& all_blocks) { return all_blocks.length(this->world().rank()); });
     (*this)(source, result.elements, root, result.blocks);
     return std::move(result.elements);
   }
