@@ -35,6 +35,7 @@ using tutti::rank_type;
 using tutti::selection;
 using enum tutti::schedule_kind;
 using transport = cuda::peers<tutti::shared_memory>;
+static_assert(tutti::notices_messages<transport>);
 using namespace std::chrono_literals;
 using clock_type = std::chrono::steady_clock;
 

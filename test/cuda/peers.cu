@@ -34,6 +34,7 @@ using tutti::rank_type;
 using tutti::selection;
 using enum tutti::schedule_kind;
 using transport = cuda::peers<tutti::loopback>;
+static_assert(tutti::notices_messages<transport>);
 using namespace std::chrono_literals;
 
 [[nodiscard]] tutti::world_options<transport> options_for(std::uint32_t groups, tutti::duration deadline = 60s) {

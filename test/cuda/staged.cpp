@@ -31,6 +31,7 @@ namespace cuda = tutti::cuda;
 using tutti::rank_type;
 using transport = cuda::staged_transport<tutti::loopback>;
 static_assert(tutti::stages_devices<transport> && !tutti::maps_devices<transport>);
+static_assert(tutti::notices_messages<transport>);
 
 [[nodiscard]] std::vector<float> make_numbers(std::size_t n, rank_type r) {
   std::vector<float> v(n);
