@@ -42,12 +42,12 @@ std::pair<std::int64_t, std::int64_t> simulated_and_modelled(Topology topology, 
 constexpr rank_type ranks[]{1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 16, 17, 18, 32, 34, 50, 100, 128};
 constexpr std::size_t sizes[]{0, 1, 1000, 16'384, 65'536, 1'000'003};
 
-/// Simulated times in percent of modelled ones, the least and the most over `ranks` and `sizes`, rounded.
+/// Simulated times in percent of modelled ones, the minimum and the maximum over `ranks` and `sizes`, rounded.
 struct deviation {
   std::string_view topology;
   std::string_view operation;
-  long least = 100;
-  long most = 100;
+  long minimum = 100;
+  long maximum = 100;
 };
 
 /// The schedules in which messages of different steps meet at one interface: there, the simulated interface serves the
@@ -69,9 +69,9 @@ constexpr deviation deviations[]{
 /// prints as a row of bench/results/simulated_networks.md.
 template <class Topology, class Op>
 std::string agrees(Topology topology, Op op, std::string_view op_name) {
-  auto const* const listed = std::ranges::find_if(
+  auto const* const expected = std::ranges::find_if(
       deviations, [&](deviation const& d) { return d.topology == Topology::name && d.operation == op_name; });
-  deviation measured{Topology::name, op_name};
+  deviation extremes{Topology::name, op_name};
   std::ostringstream text;
   text << Topology::name << " | " << op_name << " | ";
   if constexpr (tutti::offers<Topology, Op>) {
@@ -79,22 +79,24 @@ std::string agrees(Topology topology, Op op, std::string_view op_name) {
       for (std::size_t bytes : sizes) {
         bytes *= std::same_as<Op, tutti::op::alltoall> ? n : 1U;
         auto const [simulated_time, modelled_time] = simulated_and_modelled(topology, op, n, bytes);
-        if (listed == std::end(deviations) && simulated_time != modelled_time) {
+        if (expected == std::end(deviations) && simulated_time != modelled_time) {
           text << n << " ranks, " << bytes << " bytes: " << simulated_time << " is not " << modelled_time;
           return text.str();
         }
         if (modelled_time != 0) {
           long const percent =
               std::lround(100 * static_cast<double>(simulated_time) / static_cast<double>(modelled_time));
-          measured.least = (std::min)(measured.least, percent);
-          measured.most = (std::max)(measured.most, percent);
+          extremes.minimum = (std::min)(extremes.minimum, percent);
+          extremes.maximum = (std::max)(extremes.maximum, percent);
         }
       }
     }
-    if (listed != std::end(deviations)) {
-      text << measured.least << " | " << measured.most;
+    if (expected != std::end(deviations)) {
+      text << extremes.minimum << " | " << extremes.maximum;
       BOOST_TEST_MESSAGE("| " << text.str() << " |");
-      return measured.least == listed->least && measured.most == listed->most ? "" : "not as listed: " + text.str();
+      return extremes.minimum == expected->minimum && extremes.maximum == expected->maximum
+                 ? ""
+                 : "not as listed: " + text.str();
     }
   }
   return {};
