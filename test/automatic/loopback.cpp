@@ -265,7 +265,19 @@ BOOST_AUTO_TEST_CASE(choices_are_explained) {
     tutti::automatic const best(world, made_up(world));
     best.prefer("allreduce:1M-=chain/64K");
     tutti::allreduce sum{world, best, tutti::sum<float>{}};
-    return sum.explain(4) + "|" + sum.explain(1 << 20);
+    tutti::allgather collect{world, best};
+    tutti::partition const equal{250'000, 250'000, 250'000, 250'000};
+    tutti::partition const uneven{20'000, 900'000, 0, 80'000};
+    auto const choice = best.choose(tutti::op::allgather{}, 4'000'000, {.share_class = uneven.share_class()});
+    std::string const segments =
+        choice.segment_bytes == 0 ? "" : " in segments of " + std::to_string(choice.segment_bytes >> 10) + " KiB";
+    std::string const text = collect.explain(uneven, sizeof(float));
+    bool const is_right =
+        text.starts_with("allgather of 4000000 bytes over 4 ranks, one with more than 1/2 of the elements: " +
+                         std::string(choice.topology.topology_name()) + segments + ", ") &&
+        collect.explain(equal, sizeof(float)) == collect.explain(4'000'000);
+    static_assert(!requires { sum.explain(uneven, sizeof(float)); });  // an allreduce has no blocks
+    return sum.explain(4) + "|" + sum.explain(1 << 20) + "|" + (is_right ? "" : text);
   });
   for (auto const& r : results) {
     BOOST_TEST(r.value() == results.front().value());
@@ -273,5 +285,6 @@ BOOST_AUTO_TEST_CASE(choices_are_explained) {
     BOOST_TEST(r.value().find("bound by the latency of messages") != std::string::npos);
     BOOST_TEST(r.value().find("|allreduce of 1 MiB over 4 ranks: chain in segments of 64 KiB") != std::string::npos);
     BOOST_TEST(r.value().find("told to") != std::string::npos);
+    BOOST_TEST(r.value().ends_with('|'), r.value());
   }
 }

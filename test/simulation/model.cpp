@@ -10,6 +10,12 @@
 #include <tutti/simulation/simulation_options.hpp>
 #include <tutti/topology/cost.hpp>
 
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+#include <string>
+#include <string_view>
+
 // Times of operations in virtual time.
 
 namespace {
@@ -33,51 +39,64 @@ std::pair<std::int64_t, std::int64_t> simulated_and_modelled(Topology topology, 
                                                  static_cast<std::uint64_t>(gap)))};
 }
 
-/// True for schedules in which messages of different steps meet at one interface: there, the simulated interface
-/// serves the first arrival, and the cost model, which has no common clock, serves the message that its rank wants
-/// first. Examples are the roots of binomial trees, `double_tree` where its trees meet, a butterfly that folds the
-/// ranks above a power of two, and scans by `doubling` and `direct` with ranks that have no partner in a step and run
-/// ahead.
-template <class Topology, class Op>
-constexpr bool steps_meet = false;
-template <>
-constexpr bool steps_meet<tutti::doubling, tutti::op::reduce> = true;
-template <>
-constexpr bool steps_meet<tutti::doubling, tutti::op::gather> = true;
-template <>
-constexpr bool steps_meet<tutti::doubling, tutti::op::scan> = true;
-template <>
-constexpr bool steps_meet<tutti::doubling, tutti::op::exscan> = true;
-template <class Op>
-constexpr bool steps_meet<tutti::double_tree, Op> = true;
-template <>
-constexpr bool steps_meet<tutti::butterfly, allreduce> = true;
-template <>
-constexpr bool steps_meet<tutti::butterfly, tutti::op::broadcast> = true;
-template <>
-constexpr bool steps_meet<tutti::butterfly, tutti::op::reduce_scatter> = true;
-template <>
-constexpr bool steps_meet<tutti::direct, tutti::op::reduce> = true;
-template <>
-constexpr bool steps_meet<tutti::direct, tutti::op::broadcast> = true;
-template <>
-constexpr bool steps_meet<tutti::direct, tutti::op::alltoall> = true;
+constexpr rank_type ranks[]{1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 16, 17, 18, 32, 34, 50, 100, 128};
+constexpr std::size_t sizes[]{0, 1, 1000, 16'384, 65'536, 1'000'003};
 
-/// Compares simulation and model: equal to the picosecond, or within bounds where steps meet.
+/// Simulated times in percent of modelled ones, the minimum and the maximum over `ranks` and `sizes`, rounded.
+struct deviation {
+  std::string_view topology;
+  std::string_view operation;
+  long minimum = 100;
+  long maximum = 100;
+};
+
+/// The schedules in which messages of different steps meet at one interface: there, the simulated interface serves the
+/// first arrival, and the cost model, which has no common clock, serves the message that its rank wants first. Examples
+/// are the roots of binomial trees, `double_tree` where its trees meet, a butterfly that folds the ranks above a power
+/// of two, and scans by `doubling` and `direct` with ranks that have no partner in a step and run ahead. The times of
+/// all other schedules are equal to the picosecond.
+constexpr deviation deviations[]{
+    {"doubling", "reduce", 83, 100},        {"doubling", "gather", 84, 100},
+    {"doubling", "scan", 92, 107},          {"doubling", "exscan", 95, 106},
+    {"double_tree", "allreduce", 86, 107},  {"double_tree", "reduce", 91, 116},
+    {"double_tree", "broadcast", 100, 105}, {"butterfly", "allreduce", 100, 111},
+    {"butterfly", "broadcast", 100, 139},   {"butterfly", "reduce_scatter", 100, 119},
+    {"direct", "reduce", 100, 100},         {"direct", "broadcast", 100, 125},
+    {"direct", "alltoall", 100, 146},
+};
+
+/// Compares simulation and model: equal to the picosecond, or with the listed deviation, which `--log_level=message`
+/// prints as a row of bench/results/simulated_networks.md.
 template <class Topology, class Op>
-std::string agrees(Topology topology, Op op, char const* op_name) {
+std::string agrees(Topology topology, Op op, std::string_view op_name) {
+  auto const* const expected = std::ranges::find_if(
+      deviations, [&](deviation const& d) { return d.topology == Topology::name && d.operation == op_name; });
+  deviation extremes{Topology::name, op_name};
+  std::ostringstream text;
+  text << Topology::name << " | " << op_name << " | ";
   if constexpr (tutti::offers<Topology, Op>) {
-    for (rank_type const n : {1U, 2U, 3U, 4U, 5U, 7U, 8U, 11U, 16U, 17U, 32U, 100U, 128U}) {
-      for (std::size_t bytes : {0U, 1U, 1000U, 1'000'003U}) {
+    for (rank_type const n : ranks) {
+      for (std::size_t bytes : sizes) {
         bytes *= std::same_as<Op, tutti::op::alltoall> ? n : 1U;
         auto const [simulated_time, modelled_time] = simulated_and_modelled(topology, op, n, bytes);
-        bool const is_close = simulated_time * 100 >= modelled_time * 85 && simulated_time * 100 <= modelled_time * 150;
-        if (steps_meet<Topology, Op> ? !is_close : simulated_time != modelled_time) {
-          return std::string(Topology::name) + " " + op_name + ", n " + std::to_string(n) + ", bytes " +
-                 std::to_string(bytes) + ": " + std::to_string(simulated_time) + " is not " +
-                 std::to_string(modelled_time);
+        if (expected == std::end(deviations) && simulated_time != modelled_time) {
+          text << n << " ranks, " << bytes << " bytes: " << simulated_time << " is not " << modelled_time;
+          return text.str();
+        }
+        if (modelled_time != 0) {
+          long const percent =
+              std::lround(100 * static_cast<double>(simulated_time) / static_cast<double>(modelled_time));
+          extremes.minimum = (std::min)(extremes.minimum, percent);
+          extremes.maximum = (std::max)(extremes.maximum, percent);
         }
       }
+    }
+    if (expected != std::end(deviations)) {
+      text << extremes.minimum << " | " << extremes.maximum;
+      BOOST_TEST_MESSAGE("| " << text.str() << " |");
+      return extremes.minimum == expected->minimum && extremes.maximum == expected->maximum
+                 ? ""
+                 : "not as listed: " + text.str();
     }
   }
   return {};
@@ -168,7 +187,9 @@ BOOST_AUTO_TEST_CASE(computing_hides_what_has_been_started) {
 BOOST_AUTO_TEST_CASE(simulator_and_cost_model_agree) {
   auto const complaint = laws::topologies_with_aggregators::first_complaint([](auto topology) -> std::string {
     std::string bad;
-    auto const check = [&](auto op, char const* op_name) { bad = bad.empty() ? agrees(topology, op, op_name) : bad; };
+    auto const check = [&](auto op, std::string_view op_name) {
+      bad = bad.empty() ? agrees(topology, op, op_name) : bad;
+    };
     check(allreduce{}, "allreduce");
     check(tutti::op::reduce{0}, "reduce");
     check(tutti::op::broadcast{0}, "broadcast");

@@ -63,8 +63,9 @@ class operator_base : detail::launcher_of<Op, Communicator, Parts...> {
   /// The communicator, by a handle of the operator's own: it lives as long as the operator.
   [[nodiscard]] Communicator& world() const noexcept { return launcher::world(); }
 
-  /// The topology that runs: the given one, or its `without_aggregators()` if no in-network aggregator can do the
-  /// operation.
+  /// The topology that runs: the given one, or an adaptation of one with in-network aggregators. If they cannot do the
+  /// operation, it is its `without_aggregators()`; for reductions that lift or are known at run time it wraps the given
+  /// one.
   [[nodiscard]] auto const& topology() const noexcept { return launcher::topology(); }
 
   /// The limit for an operation, counted on each rank from the time at which it begins to wait. By default that of the
@@ -90,12 +91,24 @@ class operator_base : detail::launcher_of<Op, Communicator, Parts...> {
   /// `enqueue` puts into a stream have none.
   void label(std::string_view text) noexcept { launcher::label(text); }
 
-  /// Describes the schedule and the segments for a vector of this many bytes, the reason, and the predicted times of
-  /// the alternatives. For topologies that pick their schedules, such as tutti::automatic.
+  /// Describes the schedule and, where `segment` sets none, the segments for a vector of this many bytes, the reason,
+  /// and the predicted times of the alternatives. For topologies that pick their schedules and have `explain`, such as
+  /// tutti::automatic.
   [[nodiscard]] auto explain(std::size_t bytes) const
     requires requires(launcher const& l) { l.explain(bytes); }
   {
     return launcher::explain(bytes);
+  }
+  /// Describes them for blocks of any lengths, of elements of this many bytes. Times are those of a typical partition,
+  /// whose longest block has about as large a share and whose other blocks are equal.
+  ///
+  ///     collect.explain(blocks, sizeof(float));
+  ///
+  /// @throws precondition_error if the partition is of another number of ranks
+  [[nodiscard]] auto explain(partition const& blocks, std::size_t element_bytes) const
+    requires requires(launcher const& l) { l.explain(blocks, element_bytes); }
+  {
+    return launcher::explain(blocks, element_bytes);
   }
 
  protected:

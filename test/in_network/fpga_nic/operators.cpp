@@ -111,6 +111,7 @@ BOOST_AUTO_TEST_CASE(operators_equal_the_sequential_answer) {
 BOOST_AUTO_TEST_CASE(reductions_known_at_run_time_meet_typed_ones) {
   auto const meets = [](auto& world, auto topology) -> std::string {
     tutti::allreduce combine{world, topology, tutti::any_reduction("sum", tutti::any_element("float32"))};
+    static_assert(!requires { combine.explain(4); });  // it chooses whether to aggregate, and predicts no times
     tutti::any_reduction const least("min", tutti::any_element("int32"));
     tutti::allreduce typed_sum{world, topology, tutti::sum<float>{}};
     tutti::allreduce typed_least{world, topology, tutti::min<int>{}};

@@ -37,6 +37,7 @@ void use(tutti::communicator<tutti::loopback>& world, int* pointer, plane gaps, 
   int number = 1;
   point object{};
   std::optional<int> maybe;
+  tutti::any_element const type("int32");
 
   tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
   tutti::reduce_scatter share{world, tutti::ring{}, tutti::sum<int>{}};
@@ -114,6 +115,7 @@ void use(tutti::communicator<tutti::loopback>& world, int* pointer, plane gaps, 
   tell(read_only, 0);                  // error: this buffer is written
   tell(object, 0);                     // error: one object of a class is no buffer .* std::span\(&object, 1\)
   tell.start(v);                       // error: broadcast takes \(data, root\)
+  tell(pointer, type, 4, 0);           // error: pointers, a count or a tutti::partition, and a tutti::any_element
   join(list);                          // error: not one after the other in memory
   join(doubles, v);                    // error: input and output must have elements of one type
   join(v, v, 4);                       // error: the last argument is a tutti::partition

@@ -2,7 +2,7 @@
 #
 # Compiles every C++ block of README.md, of these pages of docs/guide, and of a page of docs/trainer. Programs of the guide must print the text that
 # the page shows, and user-written topologies and reductions satisfy the laws.
-set(tutti_guide_pages elements failure first-program library mistakes operators own-axes topologies)
+set(tutti_guide_pages blocks elements failure first-program library mistakes operators own-axes topologies)
 
 function(tutti_page_blocks name page)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS

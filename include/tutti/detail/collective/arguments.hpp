@@ -199,7 +199,9 @@ template <calling Time, bool IsWritten, class Element, bool IsSameAsOther, class
 }
 
 template <calling Time, class Role, class Argument, class Element>
-inline constexpr flaw flaw_of = fits<Time, Role, Argument, Element> ? flaw::no_flaw : flaw::no_root;
+inline constexpr flaw flaw_of = fits<Time, Role, Argument, Element>                        ? flaw::no_flaw
+                                : std::same_as<std::remove_cvref_t<Argument>, any_element> ? flaw::no_pointers
+                                                                                           : flaw::no_root;
 template <calling Time, class Argument, class Element>
 inline constexpr flaw flaw_of<Time, partition_argument, Argument, Element> =
     fits<Time, partition_argument, Argument, Element> ? flaw::no_flaw : flaw::no_partition;

@@ -13,10 +13,12 @@
 #include <tutti/detail/engine/pair_blocks.hpp>
 #include <tutti/detail/engine/reduction_entry.hpp>
 #include <tutti/detail/engine/refusals.hpp>
+#include <tutti/extend/operation.hpp>
 #include <tutti/extend/partition.hpp>
 #include <tutti/extend/topology.hpp>
 
 #include <concepts>
+#include <cstddef>
 #include <cstring>
 #include <string_view>
 #include <type_traits>
@@ -74,6 +76,12 @@ template <class Transport, class Op, class Payload, class Topology>
   }
 }
 
+/// True for a topology that picks its schedules and can say why.
+template <class Topology, class Op>
+concept explains_choices = chooses_schedule<Topology, Op> && requires(Topology const t, schedule_requirements needs) {
+  t.explain(Op{}, std::size_t{}, needs);
+};
+
 /// The base of every operator: one operation for blocking calls, a pool for started ones, and the settings of both. An
 /// operator may be destroyed before its requests are.
 template <class Communicator, class Topology, class Op, class Payload>
@@ -120,9 +128,17 @@ class launcher {
   [[nodiscard]] std::string_view label() const noexcept { return label_.text; }
   void label(std::string_view text) noexcept { label_.set(text); }
   [[nodiscard]] auto explain(std::size_t bytes) const
-    requires chooses_schedule<topology_type, Op>
+    requires explains_choices<topology_type, Op>
   {
     return topology_.explain(Op{}, bytes, requirements(run_time_payload_));
+  }
+  [[nodiscard]] auto explain(partition const& blocks, std::size_t element_bytes) const
+    requires explains_choices<topology_type, Op> && takes_partition<Op>
+  {
+    expect_partition("explain", blocks, world_.size());
+    schedule_requirements needs = requirements(run_time_payload_);
+    needs.share_class = blocks.share_class();
+    return topology_.explain(Op{}, blocks.count() * element_bytes, needs);
   }
 
  protected:

@@ -3,7 +3,10 @@
 
 #include <tutti/detail/base/number_text.hpp>
 #include <tutti/detail/tuning/tuner.hpp>
+#include <tutti/extend/operation.hpp>
+#include <tutti/extend/topology.hpp>
 
+#include <cstdint>
 #include <string>
 
 namespace tutti::inline v0_1_0::detail::inline tuning {
@@ -31,6 +34,15 @@ inline std::string in_words(schedule_choice<selection> const& way) {
   return way.segment_bytes == 0 ? text : text + " in segments of " + bytes_in_words(way.segment_bytes);
 }
 
+/// ", one with more than 1/4 of the elements", or nothing if blocks are about equal.
+template <class Op>
+std::string share_in_words(schedule_requirements needs) {
+  bool const has_long_block = takes_partition<Op> && needs.share_class != 0;
+  return has_long_block
+             ? ", one with more than 1/" + std::to_string(std::uint64_t{1} << needs.share_class) + " of the elements"
+             : "";
+}
+
 inline int percent(std::int64_t part, std::int64_t whole) {
   return whole <= 0 ? 0 : static_cast<int>((100 * static_cast<double>(part)) / static_cast<double>(whole) + 0.5);
 }
@@ -42,7 +54,7 @@ template <class Op>
 [[nodiscard]] std::string explain(tuner& t, Op op, std::size_t bytes, schedule_requirements needs) {
   using namespace explanation;
   schedule_choice<selection> const way = t.choose(op, bytes, needs);
-  auto const s = t.analyse(op, bytes, way);
+  auto const s = t.analyse(op, bytes, needs, way);
   std::int64_t const latency = (std::min)(s.without_bytes, s.total);
   std::int64_t const combining =
       (std::min)(std::max<std::int64_t>(s.total - s.without_combining, 0), s.total - latency);
@@ -51,8 +63,8 @@ template <class Op>
                             : moving >= combining                     ? "bandwidth"
                                                                       : "combining";
   std::string text = std::string(tutti::name(verify::kind_of<Op>)) + " of " + bytes_in_words(bytes) + " over " +
-                     std::to_string(t.profile().ranks) + (t.profile().ranks == 1 ? " rank: " : " ranks: ") +
-                     in_words(way) + ", " + in_words(s.total) + " expected\n";
+                     std::to_string(t.profile().ranks) + (t.profile().ranks == 1 ? " rank" : " ranks") +
+                     share_in_words<Op>(needs) + ": " + in_words(way) + ", " + in_words(s.total) + " expected\n";
   if (t.memory() == memory_kind::allocator) {
     text += std::string("  for vectors by tutti::allocator") +
             (t.profile().tells_apart() ? "\n" : ", whose times are not in this profile: priced as others\n");

@@ -116,12 +116,15 @@ class tuner {
     std::int64_t without_combining;  ///< if combining were free
   };
   template <class Op>
-  [[nodiscard]] shares analyse(Op op, std::size_t bytes, schedule_choice<selection> const& way) const {
+  [[nodiscard]] shares analyse(Op op, std::size_t bytes, schedule_requirements needs,
+                               schedule_choice<selection> const& way) const {
     profiled_network const network(profile_, *hosts_, verify::kind_of<Op>, memory_);
     timed_schedule schedule(way.topology, op, profile_.ranks);
-    return {schedule.time(network, bytes, way.segment_bytes),
-            schedule.time(ideal_network<true>{network}, bytes, way.segment_bytes),
-            schedule.time(ideal_network<false>{network}, bytes, way.segment_bytes)};
+    std::optional<partition> const typical = typical_blocks<Op>(bytes, needs);
+    partition const* const blocks = typical ? &*typical : nullptr;
+    return {schedule.time(network, bytes, way.segment_bytes, blocks),
+            schedule.time(ideal_network<true>{network}, bytes, way.segment_bytes, blocks),
+            schedule.time(ideal_network<false>{network}, bytes, way.segment_bytes, blocks)};
   }
 
   /// The last preference that fits and can be followed, or null.
