@@ -104,21 +104,21 @@ struct doubling_exchange {
     const std::uint32_t last_run = runs(n, k) - 1;
     const std::uint32_t count = last_run * distance + run(n, k, last_run).count;  // blocks in the message
     if (i < gathers(n, k)) {
-      const block_range slots = run(n, k, i);
-      return {.send = {no_rank, memory::work, slots},
-              .receive = {no_rank, memory::output, {i * distance, slots.count}}};
+      const block_range slot_range = run(n, k, i);
+      return {.send = {no_rank, memory::work, slot_range},
+              .receive = {no_rank, memory::output, {i * distance, slot_range.count}}};
     }
     i -= gathers(n, k);
     if (i == 0) {
       const endpoint arrivals{(me + distance) % n, memory::output, {count, count}};
-      const endpoint slots{arrivals.peer, memory::work, {distance, count}};
+      const endpoint slot_range{arrivals.peer, memory::work, {distance, count}};
       return {.send = {(me + n - distance) % n, memory::output, {0, count}},
-              .receive = spreads(n, k) == 0 ? slots : arrivals,
+              .receive = spreads(n, k) == 0 ? slot_range : arrivals,
               .sender_memory = memory::output};
     }
-    const block_range slots = run(n, k, i - 1);
-    return {.send = {no_rank, memory::output, {count + (i - 1) * distance, slots.count}},
-            .receive = {no_rank, memory::work, slots}};
+    const block_range slot_range = run(n, k, i - 1);
+    return {.send = {no_rank, memory::output, {count + (i - 1) * distance, slot_range.count}},
+            .receive = {no_rank, memory::work, slot_range}};
   }
   [[nodiscard]] static constexpr std::uint32_t rounds(rank_type n) {
     return integer_cast<std::uint32_t>(std::bit_width(n - 1));
