@@ -37,8 +37,7 @@ TUTTI_DECL error calls_differ(rank_type me, std::string const& local_call, rank_
 TUTTI_DECL error messages_differ(rank_type me, rank_type peer) {
   return blaming(failure::mismatch,
                  message({"the message that rank ", peer, " sends is not the one that rank ", me,
-                          " receives; send and recv must agree in type and number of elements, and both or neither "
-                          "must name a tutti::any_length"}),
+                          " receives; send and recv must agree in type, number of elements and use of any_length"}),
                  me, peer);
 }
 
