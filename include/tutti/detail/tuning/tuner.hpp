@@ -188,10 +188,11 @@ class tuner {
         }
         timed_schedule& schedule = schedules.emplace_back(s, op, profile_.ranks);
         for (std::size_t const segment : segment_sizes) {
-          if (segment == 0 || (bytes > segment && messages <= max_messages_in_segments && profile_.ranks > 1)) {
-            result.push_back({{s, segment},
-                              schedules.size() - 1,
-                              schedule.least_time(network, bytes, segment, blocks ? &*blocks : nullptr)});
+          partition const* const lengths = blocks ? &*blocks : nullptr;
+          if (segment == 0 || (schedule.segments(bytes, segment, lengths) > 1 &&
+                               schedule.messages_in_segment() <= max_messages_in_segments && profile_.ranks > 1)) {
+            result.push_back(
+                {{s, segment}, schedules.size() - 1, schedule.least_time(network, bytes, segment, lengths)});
           }
         }
       }
