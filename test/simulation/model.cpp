@@ -301,7 +301,29 @@ std::int64_t uneven_time(rank_type n, std::size_t count, std::size_t segment) {
       .count();
 }
 
+/// A topology that picks its schedule, always the ring, and no segments.
+struct ring_picker : tutti::ring {
+  using schedule = tutti::ring;
+  template <class Op>
+  [[nodiscard]] tutti::schedule_choice<schedule> choose(Op, std::size_t, tutti::schedule_requirements) const {
+    return {};
+  }
+};
+
 BOOST_AUTO_TEST_CASE(a_long_block_is_cut_into_segments) {
+  tutti::partition const blocks{1000, 1000, 1 << 18, 1000};
+  auto const report_of = [&](auto topology) {
+    return tutti::simulate(one_switch(blocks.size(), fast), blocks.size(),
+                           [&](auto& world) {
+                             std::vector<float> const input(blocks.length(world.rank()), 1);
+                             std::vector<float> output(blocks.count());
+                             tutti::allgather{world, topology}(input, output, blocks);
+                           })
+        .report;
+  };
+  auto const report = report_of(tutti::ring{});
+  BOOST_TEST(report.messages > 12U);
+  BOOST_TEST((report == report_of(ring_picker{})));
   BOOST_TEST(uneven_time(8, 1 << 21, 0) * 3 < uneven_time(8, 1 << 21, SIZE_MAX));
   if constexpr (sizeof(std::size_t) == 8) {  // more than 2^32 bytes: within a tenth of the time of an interface
     std::size_t const count = std::size_t{3} << 30;
