@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain (the engine is the same over loopback, one thread)
 #include <laws/all_topologies.hpp>
+#include <simulation/loggp_network.hpp>
 #include <simulation/worlds.hpp>
 #include <tutti/collective/allgather.hpp>
 #include <tutti/collective/allreduce.hpp>
@@ -97,6 +98,43 @@ std::string agrees(Topology topology, Op op, std::string_view op_name) {
       return extremes.minimum == expected->minimum && extremes.maximum == expected->maximum
                  ? ""
                  : "not as listed: " + text.str();
+    }
+  }
+  return {};
+}
+
+/// Compares the simulator with the times by which `automatic` picks, for blocks that are cut into segments: equal ones,
+/// and one long block among short ones. Several segments of a rank may act at one time, and then their order counts.
+template <class Topology, class Op>
+std::string agrees_in_segments(Topology topology, Op op, char const* op_name) {
+  if constexpr (tutti::offers<Topology, Op>) {
+    tutti::loggp const nics[] = {{microseconds(1), nanoseconds(300), nanoseconds(0), tutti::at_gigabits(100)},
+                                 {microseconds(50), microseconds(2), nanoseconds(0), tutti::at_gigabits(1)}};
+    for (rank_type const n : {2U, 3U, 6U, 8U, 13U, 16U, 17U}) {
+      tutti::detail::timed_schedule model(topology, op, n);
+      for (bool const is_uneven : {false, true}) {
+        if (is_uneven && !tutti::takes_partition<Op>) {
+          continue;
+        }
+        std::vector<std::size_t> lengths(n, is_uneven ? 1000 : 65'536);
+        lengths[n / 2] = 65'536;
+        tutti::partition const blocks(lengths);
+        tutti::partition const* const cut = is_uneven ? &blocks : nullptr;
+        for (tutti::loggp const& nic : nics) {
+          for (std::size_t const segment : {4096U, 16'384U, 65'536U}) {
+            auto const modelled_time = model.time(loggp_network{nic, picoseconds(0)}, blocks.count(), segment, cut);
+            auto const simulated_time =
+                simulate_schedule(one_switch(n, nic), topology, op, n, {blocks.count(), 1, segment, cut})
+                    .time()
+                    .count();
+            if (modelled_time * 100 < simulated_time * 75 || modelled_time * 100 > simulated_time * 140) {
+              return std::string(Topology::name) + " " + op_name + ", n " + std::to_string(n) + ", segment " +
+                     std::to_string(segment) + (is_uneven ? ", uneven: " : ": ") + std::to_string(simulated_time) +
+                     " is not " + std::to_string(modelled_time);
+            }
+          }
+        }
+      }
     }
   }
   return {};
@@ -257,6 +295,22 @@ BOOST_AUTO_TEST_CASE(partitions_take_the_time_of_true_values) {
   BOOST_TEST(complaint == "");
 }
 
+BOOST_AUTO_TEST_CASE(simulator_and_timing_agree_on_segments_of_blocks) {
+  auto const complaint = laws::all_topologies::first_complaint([](auto topology) -> std::string {
+    std::string bad;
+    auto const check = [&](auto op, char const* op_name) {
+      bad = bad.empty() ? agrees_in_segments(topology, op, op_name) : bad;
+    };
+    check(tutti::op::reduce_scatter{}, "reduce_scatter");
+    check(tutti::op::allgather{}, "allgather");
+    check(tutti::op::gather{0}, "gather");
+    check(tutti::op::scatter{0}, "scatter");
+    check(tutti::op::alltoall{}, "alltoall");
+    return bad;
+  });
+  BOOST_TEST(complaint == "");
+}
+
 /// The time of an allgather in which one of `n` ranks has nine tenths of `count` elements of four bytes.
 std::int64_t uneven_time(rank_type n, std::size_t count, std::size_t segment) {
   std::vector<std::size_t> block_lengths(n, count / 10 / (n - 1));
@@ -268,7 +322,29 @@ std::int64_t uneven_time(rank_type n, std::size_t count, std::size_t segment) {
       .count();
 }
 
+/// A topology that picks its schedule, always the ring, and no segments.
+struct ring_picker : tutti::ring {
+  using schedule = tutti::ring;
+  template <class Op>
+  [[nodiscard]] tutti::schedule_choice<schedule> choose(Op, std::size_t, tutti::schedule_requirements) const {
+    return {};
+  }
+};
+
 BOOST_AUTO_TEST_CASE(a_long_block_is_cut_into_segments) {
+  tutti::partition const blocks{1000, 1000, 1 << 18, 1000};
+  auto const report_of = [&](auto topology) {
+    return tutti::simulate(one_switch(blocks.size(), fast), blocks.size(),
+                           [&](auto& world) {
+                             std::vector<float> const input(blocks.length(world.rank()), 1);
+                             std::vector<float> output(blocks.count());
+                             tutti::allgather{world, topology}(input, output, blocks);
+                           })
+        .report;
+  };
+  auto const report = report_of(tutti::ring{});
+  BOOST_TEST(report.messages > 12U);
+  BOOST_TEST((report == report_of(ring_picker{})));
   BOOST_TEST(uneven_time(8, 1 << 21, 0) * 3 < uneven_time(8, 1 << 21, SIZE_MAX));
   if constexpr (sizeof(std::size_t) == 8) {  // more than 2^32 bytes: within a tenth of the time of an interface
     std::size_t const count = std::size_t{3} << 30;

@@ -224,7 +224,9 @@ template <identifiable T>
 template <class Topology>
 struct schedule_choice {
   [[no_unique_address]] Topology topology;  ///< the schedule
-  std::size_t segment_bytes = 0;            ///< limit for a segment in bytes; 0: the whole vector in one
+  /// The limit for a segment in bytes; 0: the whole vector in one, unless it has a long block, see
+  /// operator_base::segment.
+  std::size_t segment_bytes = 0;
 };
 
 /// The demands of an operation on the schedule that is picked for it, and its permissions.

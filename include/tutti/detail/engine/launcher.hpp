@@ -221,10 +221,20 @@ class launcher {
       schedule_requirements needs = requirements(payload);
       needs.share_class = blocks != nullptr ? blocks->share_class() : 0;
       auto choice = topology_.choose(op, count * size, needs);
-      choice.segment_bytes = segment_ != 0 ? segment_ : choice.segment_bytes;
+      choice.segment_bytes = segment_bytes(choice.segment_bytes, size, blocks);
       return choice;
     } else {
-      return {topology_, segment_ == 0 && blocks != nullptr ? segment_for(*blocks, size) : segment_};
+      return {topology_, segment_bytes(0, size, blocks)};
+    }
+  }
+  /// The segment size that the user set, or else the picked one, or else the one that suits the longest block.
+  [[nodiscard]] std::size_t segment_bytes(std::size_t picked, [[maybe_unused]] std::size_t size,
+                                          [[maybe_unused]] lengths_of<Op> const* blocks) const {
+    std::size_t const wanted = segment_ != 0 ? segment_ : picked;
+    if constexpr (takes_partition<Op>) {
+      return wanted == 0 && blocks != nullptr ? segment_for(*blocks, size) : wanted;
+    } else {
+      return wanted;
     }
   }
 

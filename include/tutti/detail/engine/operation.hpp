@@ -12,26 +12,12 @@
 #include <tutti/extend/partition.hpp>
 #include <tutti/extend/topology.hpp>
 
-#include <bit>
 #include <concepts>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace tutti::inline v0_1_0::detail::inline engine {
-
-/// The segment size of a partition whose longest block is much longer than the others, if nobody has set one: ranks
-/// that forward that block in one piece would wait for each other. It grows with the square root of the block, 512 KiB
-/// for 8 MiB, as the best one does in the simulator, and is longer than a short block. 0: no segments.
-[[nodiscard]] inline std::size_t segment_for(partition const& blocks, std::size_t element_bytes) noexcept {
-  auto const bits = std::bit_width(blocks.longest() * element_bytes);
-  return blocks.share_class() == 0 ? 0 : std::size_t{128} << static_cast<unsigned>(bits + 1) / 2;
-}
-
-/// The segment size of blocks whose lengths no rank knows all of: no segments.
-[[nodiscard]] constexpr std::size_t segment_for(pair_lengths const&, std::size_t) noexcept {
-  return 0;
-}
 
 /// The part of an operation that depends on topology and payload.
 template <class Topology, class Op, class Payload>

@@ -41,8 +41,8 @@ concept timed_network =
 
 /// Prices a schedule on a network, for any number of bytes, whole or in segments: an interpreter of schedules that
 /// runs them in virtual time like the engine. Each rank has one processor, which handles the messages of its segments
-/// one after the other; up to `lanes` segments are under way. Vectors are combined in place; an alltoall has three
-/// memories.
+/// one after the other; up to `lanes` segments are under way. Segments and messages are cut as the engine cuts them
+/// (detail/engine/slice.hpp). Vectors are combined in place; an alltoall has three memories.
 ///
 /// With a network of LogGP's parameters it agrees with the simulator (docs/guide/simulation.md), except for the order
 /// of simultaneous events.
@@ -68,6 +68,7 @@ class timed_schedule {
       : blocks_(topology.blocks(op, n)),
         n_(n),
         is_in_place_(!std::same_as<Op, op::alltoall>),
+        blocks_have_owners_(blocks_have_owners<Op>),
         ranks_(members(topology, op, n)) {
     outgoing_.resize(2 * std::size_t{n} + (ranks_.size() - n) * ranks_.size());
     incoming_.resize(outgoing_.size());
@@ -76,27 +77,41 @@ class timed_schedule {
       ranks_[r].steps.reserve(count);
       for (std::uint32_t i = 0; i < count; ++i) {
         ranks_[r].steps.push_back(topology.at(op, n, r, i));
-        messages_ += ranks_[r].steps.back().sends() ? 1U : 0U;
+        step const& s = ranks_[r].steps.back();
+        messages_ += !s.sends() ? 0 : blocks_have_owners_ ? s.send.blocks.count : 1U;
       }
     }
   }
 
-  /// The time when the last rank has finished a vector of `bytes` bytes, cut into segments of at most `segment_bytes`
-  /// bytes (0: not cut). `blocks`: the lengths of the blocks in bytes, which are cut each; null: they are equal.
+  /// The number of messages in one of several segments, all ranks together.
+  [[nodiscard]] std::size_t messages_in_segment() const noexcept { return messages_; }
+
+  /// The number of segments of a vector of `bytes` bytes. `segment_bytes`: the maximum size of a segment, or of its
+  /// part of a block where blocks have owners; 0: not cut. `blocks`: the lengths of the blocks in bytes; null: they are
+  /// equal.
+  [[nodiscard]] std::size_t segments(std::size_t bytes, std::size_t segment_bytes,
+                                     partition const* blocks = nullptr) const noexcept {
+    std::size_t const length = blocks != nullptr     ? blocks->longest()
+                               : blocks_have_owners_ ? block_size(bytes, blocks_, 0)
+                                                     : bytes;
+    return segment_bytes == 0 || length == 0 ? 1 : (length - 1) / segment_bytes + 1;
+  }
+
+  /// The time when the last rank has finished a vector of `bytes` bytes, in `segments(...)` segments.
   template <timed_network Network>
   [[nodiscard]] std::int64_t time(Network const& network, std::size_t bytes, std::size_t segment_bytes = 0,
                                   partition const* blocks = nullptr) {
-    std::size_t const segments = set_vector(bytes, segment_bytes, blocks);
+    std::size_t const count = set_vector(bytes, segment_bytes, blocks);
     auto const segment_limit =
         static_cast<std::uint32_t>(std::max<std::size_t>(message_limit / (messages_ + 1), 4 * lanes));
-    if (segments <= segment_limit) {
-      return run(network, static_cast<std::uint32_t>(segments));
+    if (count <= segment_limit) {
+      return run(network, static_cast<std::uint32_t>(count));
     }
     std::int64_t const half_time = run(network, segment_limit / 2);
     std::int64_t const whole_time = run(network, segment_limit);
     std::int64_t const rest = (whole_time - half_time) / (segment_limit - segment_limit / 2) *
-                              static_cast<std::int64_t>(segments - segment_limit);
-    return (std::max)(whole_time + rest, busiest(network) * static_cast<std::int64_t>(segments));
+                              static_cast<std::int64_t>(count - segment_limit);
+    return (std::max)(whole_time + rest, busiest(network) * static_cast<std::int64_t>(count));
   }
 
   /// A lower bound of `time`: the work of the busiest processor or interface. Costs a fraction of `time`, as no events
@@ -104,8 +119,8 @@ class timed_schedule {
   template <timed_network Network>
   [[nodiscard]] std::int64_t least_time(Network const& network, std::size_t bytes, std::size_t segment_bytes = 0,
                                         partition const* blocks = nullptr) {
-    std::size_t const segments = set_vector(bytes, segment_bytes, blocks);
-    return busiest(network) * static_cast<std::int64_t>(segments);
+    std::size_t const count = set_vector(bytes, segment_bytes, blocks);
+    return busiest(network) * static_cast<std::int64_t>(count);
   }
 
  private:
@@ -128,8 +143,8 @@ class timed_schedule {
     std::uint32_t step_index = 0;
     bool active = false;
     bool is_sent = false;
-    bool is_received = false;
-    std::int64_t tail = 0;  ///< aggregators only: the time when everything received has arrived
+    std::uint32_t received_count = 0;  ///< messages of the step that have been received
+    std::int64_t tail = 0;             ///< aggregators only: the time when everything received has arrived
   };
   struct state {
     std::vector<step> steps{};
@@ -169,17 +184,45 @@ class timed_schedule {
 
   /// Sets the vector, and returns the number of its segments.
   [[nodiscard]] std::size_t set_vector(std::size_t bytes, std::size_t segment_bytes, partition const* blocks) {
-    std::size_t const length = blocks != nullptr ? blocks->longest() : bytes;
-    std::size_t const segments = segment_bytes == 0 || length == 0 ? 1 : (length - 1) / segment_bytes + 1;
-    bytes_ = (bytes + segments - 1) / segments;
+    std::size_t const count = segments(bytes, segment_bytes, blocks);
+    parts_ = blocks_have_owners_ ? count : 1;
+    bytes_ = blocks_have_owners_ ? bytes : (bytes + count - 1) / count;
     begins_ = blocks != nullptr ? blocks->begins().data() : nullptr;
-    parts_ = segments;
-    return segments;
+    return count;
   }
   /// The bytes of a range of blocks in one segment.
   [[nodiscard]] std::size_t bytes_of(block_range range) const {
-    return begins_ == nullptr ? elements_in(bytes_, blocks_, range)
-                              : (elements_in(begins_[blocks_], blocks_, range, begins_) + parts_ - 1) / parts_;
+    return (elements_in(bytes_, blocks_, range, begins_) + parts_ - 1) / parts_;
+  }
+  /// The number of messages in which a range of blocks travels: one for each run of contiguous elements.
+  [[nodiscard]] std::uint32_t messages_of(block_range range) const noexcept {
+    return parts_ != 1 ? (std::max)(range.count, 1U) : range.first + range.count > blocks_ ? 2 : 1;
+  }
+  /// The blocks of message `k` of a range.
+  [[nodiscard]] block_range message_blocks(block_range range, std::uint32_t k) const noexcept {
+    if (parts_ != 1) {
+      return {(range.first + k) % blocks_, (std::min)(range.count, 1U)};
+    }
+    std::uint32_t const first_count = (std::min)(range.count, blocks_ - range.first);
+    return k == 0 ? block_range{range.first, first_count} : block_range{0, range.count - first_count};
+  }
+  /// The price of a message of a step. A block is lent only if it travels in one message.
+  template <class Network>
+  [[nodiscard]] message_time price_of(Network const& network, rank_type sender, step const& s,
+                                      std::size_t bytes) const {
+    return network.message(sender, s.send.peer, bytes, loan_of(s), !s.receives());
+  }
+  [[nodiscard]] tutti::loan loan_of(step const& s) const noexcept {
+    return messages_of(s.send.blocks) == 1 ? s.loan : loan::none;
+  }
+  /// The processor's price of a local step.
+  template <class Network>
+  [[nodiscard]] std::int64_t conversion(Network const& network, rank_type r, step const& s) const {
+    std::int64_t sum = 0;
+    for (std::uint32_t k = 0; k != messages_of(s.send.blocks); ++k) {
+      sum += network.combine(r, r, bytes_of(message_blocks(s.send.blocks, k)), loan::none);
+    }
+    return sum;
   }
 
   template <class Network>
@@ -243,14 +286,16 @@ class timed_schedule {
     for (rank_type r = 0; r < ranks_.size(); ++r) {
       for (step const& s : ranks_[r].steps) {
         if (s.sends()) {
-          const std::size_t bytes = bytes_of(s.send.blocks);
-          message_time const price = network.message(r, s.send.peer, bytes, s.loan, !s.receives());
-          ranks_[r].now += price.send;
-          outgoing_[port_of(network, r, s.send.peer)].load += price.wire;
-          incoming_[port_of(network, s.send.peer, r)].load += price.wire;
-          ranks_[s.send.peer].inbox.push_back({r, s.send.peer, 0, bytes, price, s.loan, 0});
+          for (std::uint32_t k = 0; k != messages_of(s.send.blocks); ++k) {
+            const std::size_t bytes = bytes_of(message_blocks(s.send.blocks, k));
+            message_time const price = price_of(network, r, s, bytes);
+            ranks_[r].now += price.send;
+            outgoing_[port_of(network, r, s.send.peer)].load += price.wire;
+            incoming_[port_of(network, s.send.peer, r)].load += price.wire;
+            ranks_[s.send.peer].inbox.push_back({r, s.send.peer, 0, bytes, price, loan_of(s), 0});
+          }
         } else if (converts(s)) {
-          ranks_[r].now += network.combine(r, r, bytes_of(s.send.blocks), loan::none);
+          ranks_[r].now += conversion(network, r, s);
         }
       }
     }
@@ -270,7 +315,7 @@ class timed_schedule {
         next[me.inbox[i].sender] = i;
       }
       for (step const& s : me.steps) {
-        if (s.receives()) {
+        for (std::uint32_t k = 0; s.receives() && k != messages_of(s.receive.blocks); ++k) {
           me.now += work_on(network, s, me.inbox[next[s.receive.peer]++]);
         }
       }
@@ -319,7 +364,7 @@ class timed_schedule {
           send(network, r, slot, s);
           return wake(r, me.now);
         }
-        if (s.receives() && !slot.is_received) {
+        if (s.receives() && slot.received_count != messages_of(s.receive.blocks)) {
           auto const m = std::find_if(me.inbox.begin(), me.inbox.end(), [&](message const& candidate) {
             return candidate.sender == s.receive.peer && candidate.segment == slot.segment;
           });
@@ -330,7 +375,7 @@ class timed_schedule {
           if (is_aggregator) {
             slot.tail = (std::max)(slot.tail, m->arrival);
             me.inbox.erase(m);
-            slot.is_received = true;
+            ++slot.received_count;
             continue;
           }
           std::int64_t const price = work_on(network, s, *m);
@@ -338,14 +383,14 @@ class timed_schedule {
           std::int64_t const last = whole(*m) ? price : price / 1024 * (m->price.lead * 1024 / m->price.send);
           me.now = (std::max)(me.now + price, m->arrival + last);
           me.inbox.erase(m);
-          slot.is_received = true;
+          ++slot.received_count;
           return wake(r, me.now);
         }
         slot.is_sent = false;
-        slot.is_received = false;
+        slot.received_count = 0;
         ++slot.step_index;
         if (converts(s)) {
-          me.now += network.combine(r, r, bytes_of(s.send.blocks), loan::none);
+          me.now += conversion(network, r, s);
           return wake(r, me.now);
         }
       }
@@ -367,21 +412,23 @@ class timed_schedule {
   void send(Network const& network, rank_type r, lane& slot, step const& s) {
     state& me = ranks_[r];
     rank_type const receiver = s.send.peer;
-    const std::size_t bytes = bytes_of(s.send.blocks);
     bool const is_aggregator = r >= n_;
-    message_time price = network.message(r, receiver, bytes, s.loan, !s.receives());
-    if (is_aggregator) {
-      price.send = price.lead = 0;
+    for (std::uint32_t k = 0; k != messages_of(s.send.blocks); ++k) {
+      const std::size_t bytes = bytes_of(message_blocks(s.send.blocks, k));
+      message_time price = price_of(network, r, s, bytes);
+      if (is_aggregator) {
+        price.send = price.lead = 0;
+      }
+      auto const [departure_begin, departure_end] =
+          outgoing_[port_of(network, r, receiver)].carry(me.now + price.lead, price);
+      me.now += price.send;
+      std::int64_t const send_end = is_aggregator      ? slot.tail
+                                    : price.burst == 0 ? me.now
+                                                       : (std::max)(me.now, departure_end);
+      in_flight_.push_back({r, receiver, slot.segment, bytes, price, loan_of(s), send_end});
+      expect({departure_begin + price.latency, in_flight_.size() - 1, no_rank});
     }
-    auto const [departure_begin, departure_end] =
-        outgoing_[port_of(network, r, receiver)].carry(me.now + price.lead, price);
-    me.now += price.send;
     slot.is_sent = true;
-    std::int64_t const send_end = is_aggregator      ? slot.tail
-                                  : price.burst == 0 ? me.now
-                                                     : (std::max)(me.now, departure_end);
-    in_flight_.push_back({r, receiver, slot.segment, bytes, price, s.loan, send_end});
-    expect({departure_begin + price.latency, in_flight_.size() - 1, no_rank});
   }
 
   template <class Network>
@@ -421,11 +468,12 @@ class timed_schedule {
   std::uint32_t blocks_;
   rank_type n_;
   bool is_in_place_;
-  std::size_t messages_ = 0;  ///< messages in one segment
+  bool blocks_have_owners_;   ///< every block is cut into segments, and not the vector
+  std::size_t messages_ = 0;  ///< messages in one of several segments
   std::uint32_t segments_ = 1;
-  std::size_t bytes_ = 0;                ///< bytes of a segment
+  std::size_t bytes_ = 0;                ///< bytes of a segment; of the vector where blocks have owners
   std::size_t const* begins_ = nullptr;  ///< the begins of uneven blocks of the vector, and the end of the last
-  std::size_t parts_ = 1;                ///< segments into which uneven blocks are cut
+  std::size_t parts_ = 1;                ///< segments into which every block is cut
   std::vector<state> ranks_;
   std::vector<port> outgoing_{};  ///< outgoing directions; `incoming_` has the incoming ones
   std::vector<port> incoming_{};

@@ -73,7 +73,7 @@ class tuner {
     std::optional<partition> const blocks = typical_blocks<Op>(bytes, needs);
     for (candidate const& c : candidates(network, op, bytes, blocks, needs, schedules)) {
       predictions.push_back(
-          {c.way, schedules[c.schedule].time(network, bytes, c.way.segment_bytes, blocks ? &*blocks : nullptr)});
+          {c.way, schedules[c.schedule].time(network, bytes, c.segment_bytes, blocks ? &*blocks : nullptr)});
     }
     std::stable_sort(predictions.begin(), predictions.end(),
                      [](auto const& a, auto const& b) { return a.time < b.time; });
@@ -99,8 +99,8 @@ class tuner {
       if (choices[i].least_time > time) {
         break;
       }
-      std::int64_t const price = schedules[choices[i].schedule].time(network, bytes, choices[i].way.segment_bytes,
-                                                                     blocks ? &*blocks : nullptr);
+      std::int64_t const price =
+          schedules[choices[i].schedule].time(network, bytes, choices[i].segment_bytes, blocks ? &*blocks : nullptr);
       if (price < time || (price == time && i < best)) {
         best = i;
         time = price;
@@ -174,8 +174,9 @@ class tuner {
   /// A choice with a lower bound of its time.
   struct candidate {
     schedule_choice<selection> way;
-    std::size_t schedule;     ///< index into `schedules`
-    std::int64_t least_time;  ///< lower bound of its time
+    std::size_t schedule;       ///< index into `schedules`
+    std::size_t segment_bytes;  ///< the segments that it is priced in
+    std::int64_t least_time;    ///< lower bound of its time
   };
   template <class Op>
   [[nodiscard]] std::vector<candidate> candidates(profiled_network const& network, Op op, std::size_t bytes,
@@ -185,16 +186,20 @@ class tuner {
     for (schedule_kind const kind : all_schedule_kinds) {
       if (is_candidate<Op>(kind, needs)) {
         selection const s(kind, hosts_);
-        std::size_t const messages = steps(s, op);
-        if (messages > max_messages && !result.empty()) {
+        // `direct` prices an alltoall with any number of ranks, and the steps of `doubling` take less time: most are
+        // local.
+        if (!result.empty() && !std::same_as<Op, op::alltoall> && steps(s, op) > max_messages) {
           continue;
         }
         timed_schedule& schedule = schedules.emplace_back(s, op, profile_.ranks);
         for (std::size_t const segment : segment_sizes) {
-          if (segment == 0 || (bytes > segment && messages <= max_messages_in_segments && profile_.ranks > 1)) {
-            result.push_back({{s, segment},
-                              schedules.size() - 1,
-                              schedule.least_time(network, bytes, segment, blocks ? &*blocks : nullptr)});
+          partition const* const lengths = blocks ? &*blocks : nullptr;
+          bool const may_cut = schedule.messages_in_segment() <= max_messages_in_segments && profile_.ranks > 1;
+          // An operation for which no segments are picked cuts a long block all the same.
+          std::size_t const cut = segment != 0 ? segment : blocks && may_cut ? segment_for(*blocks, 1) : 0;
+          if (segment == 0 || (may_cut && schedule.segments(bytes, segment, lengths) > 1)) {
+            result.push_back(
+                {{s, segment}, schedules.size() - 1, cut, schedule.least_time(network, bytes, cut, lengths)});
           }
         }
       }
