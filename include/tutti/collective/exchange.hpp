@@ -101,7 +101,9 @@ class exchange : public asynchronous<exchange<Communicator>> {
          .record = typed_record(type),
          .element_bytes = type.size(),
          .count = count,
-         .source = {.object = const_cast<void*>(data), .is_listed = true}});
+         .source = {
+             .object = detail::bytes_at("exchange", "the message", const_cast<void*>(data), count, type.size()).data(),
+             .is_listed = true}});
   }
 
   /// Lists a message from a rank, which may be this one.
@@ -133,7 +135,8 @@ class exchange : public asynchronous<exchange<Communicator>> {
          .record = typed_record(type),
          .element_bytes = type.size(),
          .count = count,
-         .target = {.object = data, .is_listed = true}});
+         .target = {.object = detail::bytes_at("exchange", "the message", data, count, type.size()).data(),
+                    .is_listed = true}});
   }
 
   /// Empties the list; a run under way is unaffected.

@@ -6,6 +6,7 @@
 #include <tutti/collective/request.hpp>
 #include <tutti/detail/communicator/access.hpp>
 #include <tutti/detail/engine/exchange_operation.hpp>
+#include <tutti/detail/engine/regions.hpp>
 #include <tutti/detail/topology/edge.hpp>
 #include <tutti/extend/any_element.hpp>
 #include <tutti/extend/any_length.hpp>
@@ -103,7 +104,8 @@ class recv_any : public asynchronous<recv_any<Communicator>> {
     return launch({.record = &typed_record,
                    .element_bytes = type.size(),
                    .count = count,
-                   .target = {.object = data, .is_listed = true}},
+                   .target = {.object = detail::bytes_at("recv_any", "the message", data, count, type.size()).data(),
+                              .is_listed = true}},
                   detail::typed_call(open_search_record, type), sender);
   }
 

@@ -88,13 +88,13 @@ class send : public operator_base<op::transfer, Communicator>,
   /// memory may be reused.
   void operator()(void const* data, std::size_t count, any_element const& type, rank_type receiver) {
     this->run(pair(receiver), {type.size()}, detail::typed_call(open_record, type),
-              {.input = static_cast<std::byte const*>(data)}, count);
+              {.input = detail::bytes_at("send", "the message", data, count, type.size()).data()}, count);
   }
   /// Starts the operation on elements of a type that is known at run time and returns its request; the memory must stay
   /// valid and untouched until it is complete.
   [[nodiscard]] request start(void const* data, std::size_t count, any_element const& type, rank_type receiver) {
     return this->launch(pair(receiver), {type.size()}, detail::typed_call(open_record, type),
-                        {.input = static_cast<std::byte const*>(data)}, count);
+                        {.input = detail::bytes_at("send", "the message", data, count, type.size()).data()}, count);
   }
 
   using calls::operator();
@@ -166,13 +166,13 @@ class recv : public operator_base<op::transfer, Communicator>,
   /// memory may be reused.
   void operator()(void* data, std::size_t count, any_element const& type, rank_type sender) {
     this->run(pair(sender), {type.size()}, detail::typed_call(open_record, type),
-              {.output = static_cast<std::byte*>(data)}, count);
+              {.output = detail::bytes_at("recv", "the message", data, count, type.size()).data()}, count);
   }
   /// Starts the operation on elements of a type that is known at run time and returns its request; the memory must stay
   /// valid and untouched until it is complete.
   [[nodiscard]] request start(void* data, std::size_t count, any_element const& type, rank_type sender) {
     return this->launch(pair(sender), {type.size()}, detail::typed_call(open_record, type),
-                        {.output = static_cast<std::byte*>(data)}, count);
+                        {.output = detail::bytes_at("recv", "the message", data, count, type.size()).data()}, count);
   }
 
   using calls::operator();
