@@ -17,9 +17,14 @@ namespace tutti::inline v0_1_0 {
 
 /// Declares that f(a, b) equals f(b, a). Topologies that do not keep rank order need it.
 struct commutative_t {};
+/// Declares so to `reduce_with` and `any_reduction`.
+inline constexpr commutative_t commutative{};
 
 /// Declares that f(f(a, b), c) has the bits of f(a, f(b, c)).
 struct associative_t {};
+/// Declares so to `reduce_with`. Every schedule groups in its own way; this says that the grouping does not change the
+/// result.
+inline constexpr associative_t associative{};
 
 /// A string as a template argument.
 template <std::size_t N>
@@ -54,6 +59,15 @@ struct named_t {
 };
 
 namespace detail {
+
+/// The text that tells a named function from the library's reduction of its name, and one that commutes from one that
+/// does not.
+[[nodiscard]] constexpr std::string_view function_spelling(bool commutes) noexcept {
+  return commutes ? "function that commutes" : "function";
+}
+/// A type whose spelling tells functions that have no name apart.
+template <class F, bool Commutes>
+struct function_type {};
 
 template <class P>
 concept is_name = requires { P::text; };
@@ -122,11 +136,14 @@ class functor {
     return result;
   }();
 
-  /// The spelling of the function's type, which tells this reduction from others named "functor".
-  [[nodiscard]] static std::string_view spelling()
-    requires(!(detail::is_name<Properties> || ...))
-  {
-    return detail::type_spelling<F>();
+  /// The text that tells this reduction from others of its name: by its declaration that f commutes, and by the
+  /// spelling of the function's type if it has no name.
+  [[nodiscard]] static std::string_view spelling() {
+    if constexpr ((detail::is_name<Properties> || ...)) {
+      return detail::function_spelling(commutative);
+    } else {
+      return detail::type_spelling<detail::function_type<F, commutative>>();
+    }
   }
 
   /// Takes the function and its identity; see `reduce_with`.

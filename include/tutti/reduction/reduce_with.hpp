@@ -12,13 +12,6 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// Declares to `reduce_with` that f(a, b) equals f(b, a). Topologies that do not keep rank order need it.
-inline constexpr commutative_t commutative{};
-
-/// Declares to `reduce_with` that f(f(a, b), c) has the bits of f(a, f(b, c)). Every schedule groups in its own way;
-/// this says that the grouping does not change the result.
-inline constexpr associative_t associative{};
-
 /// Gives `reduce_with` a name for the function, as in tutti::function_name<"longest">. Errors and reports show it, and
 /// ranks compare it.
 template <label Text>
@@ -69,7 +62,8 @@ template <class T, functor_property... Properties, class F>
 /// A world of one rank combines nothing, so its result is its contribution: take absolute values before the call if
 /// that matters. A reduction that converts every contribution is a class with `lift` (see the concept `reduction`).
 ///
-/// All ranks must give the same f; ranks compare its name or, without a name, its type.
+/// All ranks must give the same f; ranks compare its name or, without a name, its type, and if it is declared
+/// `commutative`.
 ///
 /// f must give an equivalent result for any grouping. Declarations (`commutative`, `associative`) are not checked: test
 /// them with test/laws/reduction.hpp. No schedule of ranks uses the identity, T{}.
