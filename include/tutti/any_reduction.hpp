@@ -24,6 +24,7 @@
 #include <tutti/extend/operation.hpp>
 #include <tutti/extend/partition.hpp>
 #include <tutti/reduction/functor.hpp>
+#include <tutti/reduction/reduce_with.hpp>  // IWYU pragma: export
 
 #include <cstddef>
 #include <cstdint>

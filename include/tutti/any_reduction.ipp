@@ -132,7 +132,7 @@ TUTTI_DECL any_reduction::any_reduction(std::string_view name, any_element const
   expects(f != nullptr, "any_reduction: the function is null; give one that combines two vectors");
   call names = make_call({}, element.name(), name, "");
   names.identity = hash(name, element.identity() ^ hash("|")) ^ hash("|");  // names_identity of full names
-  names.identity ^= hash(detail::function_spelling(commutes)) ^ hash({});   // as combining::identity of a functor
+  names.identity ^= hash(detail::function_spelling(commutes)) ^ hash({});   // equals combining::identity of a functor
   entry_ = intrusive_pointer<detail::reduction_entry const>(
       new detail::reduction_entry(names, element.size(), commutes, f, context));
 }

@@ -18,6 +18,7 @@
 #include <tutti/collective/send_recv.hpp>
 #include <tutti/detail/engine/reduction_entry.hpp>
 #include <tutti/extend/any_element.hpp>
+#include <tutti/extend/any_length.hpp>
 #include <tutti/half.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/reduction/bitwise.hpp>
@@ -371,13 +372,14 @@ BOOST_AUTO_TEST_CASE(a_byte_of_a_bool_is_true_unless_it_is_zero) {
       tutti::scan run{world, tutti::doubling{}, first};
       tutti::exscan run_before{world, tutti::chain{}, first};
       std::string text;
-      for (auto const& [name, combined] : operations) {
-        auto const check = [&, &combined = combined](std::string const& operation,
-                                                     std::vector<std::uint8_t> const& result, tutti::rank_type ranks) {
+      for (auto const& [name, combine_truths] : operations) {
+        auto const check = [&, &combine_truths = combine_truths](std::string const& operation,
+                                                                 std::vector<std::uint8_t> const& result,
+                                                                 tutti::rank_type ranks) {
           for (std::size_t i = 0; i < count && text.empty() && ranks != 0; ++i) {
             bool expected = byte(0, i) != 0;
             for (tutti::rank_type r = 1; r < ranks; ++r) {
-              expected = combined(expected, byte(r, i) != 0);
+              expected = combine_truths(expected, byte(r, i) != 0);
             }
             text = result[i] == (expected ? 1 : 0) ? "" : operation + " is wrong at " + std::to_string(i);
           }
@@ -409,14 +411,14 @@ BOOST_AUTO_TEST_CASE(ranks_with_other_functions_find_out) {
       static_cast<float*>(inout)[i] += static_cast<float const*>(input)[i];
     }
   };
-  auto const by = [](any_reduction const& reduction) {
+  auto const untyped_rank = [](any_reduction const& reduction) {
     return [reduction](auto& world) {
       std::vector<float> v(10, 1);
       tutti::allreduce{world, tutti::doubling{}, reduction}(v.data(), v.size());
       return v[9] == 2;
     };
   };
-  auto const by_typed = [](auto reduction) {
+  auto const typed_rank = [](auto reduction) {
     return [reduction](auto& world) {
       std::vector<float> v(10, 1);
       tutti::allreduce{world, tutti::doubling{}, reduction}(v);
@@ -441,18 +443,18 @@ BOOST_AUTO_TEST_CASE(ranks_with_other_functions_find_out) {
   constexpr auto name = tutti::function_name<"sum">;
   auto const typed_function = tutti::reduce_with<float>(std::plus<>{}, name);
   auto const typed_commuting = tutti::reduce_with<float>(std::plus<>{}, tutti::associative, tutti::commutative, name);
-  BOOST_TEST(ends(false, by(function), by(function)));
-  BOOST_TEST(ends(false, by(function), by_typed(typed_function)));
-  BOOST_TEST(ends(false, by(commuting), by_typed(typed_commuting)));
-  BOOST_TEST(ends(true, by(library), by(function)));
-  BOOST_TEST(ends(true, by(library), by(commuting)));
-  BOOST_TEST(ends(true, by(function), by(commuting)));
-  BOOST_TEST(ends(true, by_typed(tutti::sum<float>{}), by(commuting)));
-  BOOST_TEST(ends(true, by_typed(tutti::sum<float>{}), by_typed(typed_commuting)));
-  BOOST_TEST(ends(true, by_typed(typed_function), by(commuting)));
-  BOOST_TEST(ends(true, by_typed(typed_function), by_typed(typed_commuting)));
-  BOOST_TEST(ends(true, by_typed(tutti::reduce_with<float>(std::plus<>{})),
-                  by_typed(tutti::reduce_with<float>(std::plus<>{}, tutti::commutative))));
+  BOOST_TEST(ends(false, untyped_rank(function), untyped_rank(function)));
+  BOOST_TEST(ends(false, untyped_rank(function), typed_rank(typed_function)));
+  BOOST_TEST(ends(false, untyped_rank(commuting), typed_rank(typed_commuting)));
+  BOOST_TEST(ends(true, untyped_rank(library), untyped_rank(function)));
+  BOOST_TEST(ends(true, untyped_rank(library), untyped_rank(commuting)));
+  BOOST_TEST(ends(true, untyped_rank(function), untyped_rank(commuting)));
+  BOOST_TEST(ends(true, typed_rank(tutti::sum<float>{}), untyped_rank(commuting)));
+  BOOST_TEST(ends(true, typed_rank(tutti::sum<float>{}), typed_rank(typed_commuting)));
+  BOOST_TEST(ends(true, typed_rank(typed_function), untyped_rank(commuting)));
+  BOOST_TEST(ends(true, typed_rank(typed_function), typed_rank(typed_commuting)));
+  BOOST_TEST(ends(true, typed_rank(tutti::reduce_with<float>(std::plus<>{})),
+                  typed_rank(tutti::reduce_with<float>(std::plus<>{}, tutti::commutative))));
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_function_that_throws_ends_the_operation, Transport, support::transports_of_the_engine) {
@@ -508,8 +510,9 @@ BOOST_AUTO_TEST_CASE(elements_without_memory_are_refused) {
     std::array<int, 6> first{};
     std::array<int, 6> second{};
     std::string text;
-    auto const try_all = [&](void* in, void* out, std::size_t count, tutti::rank_type root, std::string const& reason) {
-      void* const data = in == nullptr ? in : out;
+    auto const try_all = [&](void* input, void* output, std::size_t count, tutti::rank_type root,
+                             std::string const& reason) {
+      void* const data = input == nullptr ? input : output;
       tutti::partition const blocks{count / 2, count / 2};
       auto const expect_refusal = [&](std::string const& operation, auto const& call) {
         std::string const actual = refusal(call);
@@ -522,35 +525,41 @@ BOOST_AUTO_TEST_CASE(elements_without_memory_are_refused) {
         expect_refusal(operation, [&] { run_operation.start(arguments...).wait(); });
       };
       refuses("allreduce", combine, data, count);
-      refuses("allreduce", combine, in, out, count);
+      refuses("allreduce", combine, input, output, count);
       refuses("reduce", combine_at, data, count, root);
-      refuses("reduce", combine_at, in, out, count, root);
+      refuses("reduce", combine_at, input, output, count, root);
       refuses("reduce_scatter", combine_parts, data, count);
-      refuses("reduce_scatter", combine_parts, in, out, count);
+      refuses("reduce_scatter", combine_parts, input, output, count);
       refuses("reduce_scatter", combine_parts, data, blocks);
-      refuses("reduce_scatter", combine_parts, in, out, blocks);
+      refuses("reduce_scatter", combine_parts, input, output, blocks);
       refuses("scan", run, data, count);
-      refuses("scan", run, in, out, count);
-      if (out != nullptr || me != 0) {  // rank 0 has no output
+      refuses("scan", run, input, output, count);
+      if (output != nullptr || me != 0) {  // rank 0 has no output
         refuses("exscan", run_before, data, count);
-        refuses("exscan", run_before, in, out, count);
+        refuses("exscan", run_before, input, output, count);
       }
       refuses("broadcast", share, data, count, type, root);
       refuses("allgather", collect, data, count, type);
-      refuses("allgather", collect, in, out, count, type);
+      refuses("allgather", collect, input, output, count, type);
       refuses("allgather", collect, data, blocks, type);
-      refuses("allgather", collect, in, out, blocks, type);
-      refuses("gather", bring, in, out, count, type, root);
-      refuses("gather", bring, in, out, blocks, type, root);
-      refuses("scatter", deal, in, out, count, type, root);
-      refuses("scatter", deal, in, out, blocks, type, root);
-      refuses("alltoall", swap, in, out, count, type);
-      refuses("alltoall", swap, in, out, blocks, blocks, type);
+      refuses("allgather", collect, input, output, blocks, type);
+      refuses("gather", bring, input, output, count, type, root);
+      refuses("gather", bring, input, output, blocks, type, root);
+      refuses("scatter", deal, input, output, count, type, root);
+      refuses("scatter", deal, input, output, blocks, type, root);
+      refuses("alltoall", swap, input, output, count, type);
+      refuses("alltoall", swap, input, output, blocks, blocks, type);
       refuses("send", give, data, count, type, 1 - me);
       refuses("recv", take, data, count, type, 1 - me);
       expect_refusal("recv_any", [&] { take_any(data, count, type); });
       expect_refusal("exchange", [&] { list.send(data, count, type, 1 - me); });
       expect_refusal("exchange", [&] { list.recv(data, count, type, me); });
+      tutti::any_elements container(data, count, type);
+      expect_refusal("send", [&] { give(tutti::any_length(container), 1 - me); });
+      expect_refusal("recv", [&] { take(tutti::any_length(container), 1 - me); });
+      expect_refusal("recv_any", [&] { take_any(tutti::any_length(container)); });
+      expect_refusal("exchange", [&] { list.send(tutti::any_length(container), 1 - me); });
+      expect_refusal("exchange", [&] { list.recv(tutti::any_length(container), me); });
     };
     try_all(nullptr, second.data(), 6, me, " is null, but has ");
     try_all(first.data(), nullptr, 6, me, " is null, but has ");
@@ -864,4 +873,108 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(messages_are_moved, Transport, support::transports
     }
     return {};
   });
+}
+
+// Messages shorter than the memory that they are received in, by each operator, from typed ranks and others.
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_message_may_be_shorter_than_its_memory, Transport, support::transports_of_the_engine) {
+  constexpr std::size_t capacity = 50000;
+  support::agree<Transport>(2, [](auto& world) -> std::string {
+    auto const me = world.rank();
+    any_element const type = any_element::make<linear>();
+    auto const value = [](std::size_t length, std::size_t i) {
+      return linear{static_cast<std::uint32_t>(length), static_cast<std::uint32_t>(i)};
+    };
+    tutti::send give{world};
+    tutti::recv take{world};
+    tutti::recv_any take_any{world};
+    std::vector<linear> memory(capacity);
+    std::vector<linear> own_memory(capacity);
+    tutti::any_elements room(memory.data(), capacity, type);
+    tutti::any_elements own_room(own_memory.data(), capacity, type);
+    tutti::exchange list{world};  // lists rank 1's ends of the messages, and one to itself
+    std::vector<linear> source(capacity);
+    tutti::any_elements own_content(source.data(), capacity, type);
+    list.recv(tutti::any_length(room), 0);
+    list.send(tutti::any_length(own_content), 1);
+    list.recv(tutti::any_length(own_room), 1);
+    for (std::size_t const length : {std::size_t{0}, std::size_t{1}, std::size_t{100}, capacity}) {
+      for (bool const is_typed : {false, true}) {
+        std::vector<linear> content(length);
+        for (std::size_t i = 0; i < length; ++i) {
+          content[i] = value(length, i);
+        }
+        tutti::any_elements sent_elements(content.data(), length, type);
+        tutti::exchange sending{world};
+        sending.send(tutti::any_length(sent_elements), 1);
+        for (int way = 0; me == 0 && way != 5; ++way) {
+          if (is_typed || way == 4) {
+            give(tutti::any_length(content), 1);
+          } else if (way % 2 == 0) {
+            give(tutti::any_length(sent_elements), 1);
+          } else {
+            sending();
+          }
+        }
+        for (int way = 0; me == 1 && way != 5; ++way) {
+          memory.assign(capacity, {});
+          tutti::rank_type sender = 0;
+          if (way == 0) {
+            take(tutti::any_length(room), 0);
+          } else if (way == 1) {
+            own_content.resize(length / 2);
+            list();
+            if (own_room.size() != length / 2) {
+              return "a message of a rank to itself has another length";
+            }
+          } else if (way == 2) {
+            sender = take_any(tutti::any_length(room));
+          } else if (way == 3) {
+            take_any.start(tutti::any_length(room), sender).wait();
+          } else {
+            memory.resize(7);  // a typed container
+            take(tutti::any_length(memory), 0);
+            room.resize(memory.size());
+            memory.resize(capacity);
+          }
+          bool is_right = sender == 0 && room.size() == length && memory.data() == room.data();
+          for (std::size_t i = 0; i < capacity && is_right; ++i) {
+            linear const expected = i < length ? value(length, i) : linear{};
+            is_right = memory[i].a == expected.a && memory[i].b == expected.b;
+          }
+          if (!is_right) {
+            return "another message of " + std::to_string(length) + " in way " + std::to_string(way);
+          }
+        }
+      }
+    }
+    return {};
+  });
+}
+
+// A message that is longer than the memory ends on both ranks, and writes nothing.
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_message_that_is_too_long_is_refused, Transport, support::transports_of_the_engine) {
+  for (int const way : {0, 1, 2}) {
+    auto const results = tutti::spawn<Transport>(2, [&](auto& world) {
+      world.deadline(std::chrono::seconds(40));
+      std::array<int, 3> memory{};
+      tutti::any_elements elements(memory.data(), world.rank() == 0 ? 3 : 2, any_element("int32"));
+      tutti::exchange list{world};
+      if (world.rank() == 0) {
+        tutti::send{world}(tutti::any_length(elements), 1);
+        tutti::recv{world}(memory, 1);  // stays until the other end is known to be wrong
+      } else if (way == 0) {
+        tutti::recv{world}(tutti::any_length(elements), 0);
+      } else if (way == 1) {
+        list.recv(tutti::any_length(elements), 0);
+        list();
+      } else {
+        tutti::recv_any{world}(tutti::any_length(elements));
+      }
+    });
+    BOOST_REQUIRE((!results[0] && !results[1]));
+    BOOST_TEST((results[0].failure().kind == tutti::failure::cancelled), results[0].failure().text);
+    BOOST_TEST(results[1].failure().text.ends_with(
+                   "any_elements: there is memory for 2 elements, and the message has 3; give more memory"),
+               results[1].failure().text);
+  }
 }

@@ -81,8 +81,8 @@ BOOST_AUTO_TEST_CASE(no_schedule_can_be_seen_in_a_sum) {
 BOOST_AUTO_TEST_CASE(accumulators_that_no_memory_holds_are_refused) {
   auto const results = tutti::spawn<tutti::loopback>(3, [](auto& world) {
     float number = 0;
-    std::span<float> const pretended(&number, SIZE_MAX / sizeof(binned_sum) + 2);  // 16 bytes, if the product wraps
-    tutti::allreduce{world, tutti::ring{}, tutti::reproducible_sum<float>{}}(pretended);
+    std::span<float> const long_vector(&number, SIZE_MAX / sizeof(binned_sum) + 2);  // 16 bytes, if the product wraps
+    tutti::allreduce{world, tutti::ring{}, tutti::reproducible_sum<float>{}}(long_vector);
   });
   bool is_refused = false;  // by the first rank; the others may get its failure
   for (auto const& result : results) {

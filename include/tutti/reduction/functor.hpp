@@ -17,14 +17,9 @@ namespace tutti::inline v0_1_0 {
 
 /// Declares that f(a, b) equals f(b, a). Topologies that do not keep rank order need it.
 struct commutative_t {};
-/// Declares so to `reduce_with` and `any_reduction`.
-inline constexpr commutative_t commutative{};
 
 /// Declares that f(f(a, b), c) has the bits of f(a, f(b, c)).
 struct associative_t {};
-/// Declares so to `reduce_with`. Every schedule groups in its own way; this says that the grouping does not change the
-/// result.
-inline constexpr associative_t associative{};
 
 /// A string as a template argument.
 template <std::size_t N>

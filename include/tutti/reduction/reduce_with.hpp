@@ -12,6 +12,14 @@
 
 namespace tutti::inline v0_1_0 {
 
+/// Declares to `reduce_with` and `any_reduction` that f(a, b) equals f(b, a). Topologies that do not keep rank order
+/// need it.
+inline constexpr commutative_t commutative{};
+
+/// Declares to `reduce_with` that f(f(a, b), c) has the bits of f(a, f(b, c)). Every schedule groups in its own way;
+/// this says that the grouping does not change the result.
+inline constexpr associative_t associative{};
+
 /// Gives `reduce_with` a name for the function, as in tutti::function_name<"longest">. Errors and reports show it, and
 /// ranks compare it.
 template <label Text>

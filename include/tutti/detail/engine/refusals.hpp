@@ -6,6 +6,7 @@
 #include <tutti/extend/types.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 namespace tutti::inline v0_1_0::detail::inline engine {
@@ -75,11 +76,11 @@ inline void expect_block(char const* argument, char const* total_is, std::size_t
 /// Returns the bytes of `count` elements of this size, whose pointer is null or not.
 inline std::size_t expect_region(char const* operation, char const* argument, bool has_memory, std::size_t count,
                                  std::size_t size) {
-  std::ptrdiff_t bytes = 0;
-  if (__builtin_mul_overflow(count, size, &bytes) || (!has_memory && count != 0)) [[unlikely]] {
+  std::size_t bytes = 0;
+  if (__builtin_mul_overflow(count, size, &bytes) || bytes > PTRDIFF_MAX || (!has_memory && count != 0)) [[unlikely]] {
     refuse_region(operation, argument, count, size);
   }
-  return static_cast<std::size_t>(bytes);
+  return bytes;
 }
 inline void expect_partition(char const* operation, partition const& blocks, rank_type ranks) {
   if (blocks.size() != ranks) [[unlikely]] {
