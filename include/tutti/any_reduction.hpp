@@ -24,6 +24,7 @@
 #include <tutti/extend/operation.hpp>
 #include <tutti/extend/partition.hpp>
 #include <tutti/reduction/functor.hpp>
+#include <tutti/reduction/reduce_with.hpp>  // IWYU pragma: export
 
 #include <cstddef>
 #include <cstdint>
@@ -57,16 +58,21 @@ class any_operator;
 class any_reduction {
  public:
   /// A function of the user: each of the n elements of `inout` becomes `input` * `inout`, where `input` comes from
-  /// lower ranks than `inout`. As MPI_User_function, but for `context`, which is the user's.
+  /// lower ranks than `inout`. As MPI_User_function, but for `context`, which is the user's. An operation calls it any
+  /// number of times, with a part of the vector each time, such as 4 KiB of copied elements; so n differs from call to
+  /// call, and from rank to rank. If it throws, the operation ends: this rank gets the exception, and the others an
+  /// error (failure::cancelled) that names this rank.
   using function = void (*)(void const* input, void* inout, std::size_t n, void* context);
 
   /// Constructs one of the library's reductions: sum, prod, min, max, mean, logical_and, logical_or, logical_xor,
-  /// bit_and, bit_or, bit_xor, min_location or max_location.
+  /// bit_and, bit_or, bit_xor, min_location or max_location. A byte of a bool that is not 0 is true, and results are 0
+  /// or 1; a rank that has the type in its code takes 0 and 1 only, of itself and of others.
   /// @throws precondition_error if there is no such reduction of these elements
   TUTTI_DECL any_reduction(std::string_view name, any_element const& element);
   /// Constructs a reduction by a function, which need not commute: topologies that do not keep rank order refuse it.
-  /// Ranks compare names. The function is called by the thread that is in a call on the communicator, with memory that
-  /// is aligned as the vectors are.
+  /// Ranks compare its name, the element, and if it commutes. The function is called by the thread that is in a call on
+  /// the communicator, with memory that is aligned as the vectors are. `f` and `context` must stay valid until the last
+  /// operation by this reduction has ended, also if the reduction and its copies are gone before.
   /// @throws std::bad_alloc
   any_reduction(std::string_view name, any_element const& element, function f, void* context = nullptr)
       : any_reduction(name, element, f, context, false) {}
@@ -108,18 +114,19 @@ struct any_operation {
 };
 
 /// The vectors of an operation whose input and output have equal lengths, and those of a rank that gets no result.
-/// @throws precondition_error if input and output overlap in part
+/// @throws precondition_error if input and output overlap in part, and as bytes_at
 [[nodiscard]] inline memories any_vectors(char const* operation, reduction_entry const& entry, void const* input,
                                           void* output, std::size_t count) {
   std::size_t const size = entry.code.size_of(memory::output);
-  std::span const source = bytes_at(input, count, size);
-  std::span const target = bytes_at(output, count, size);
+  std::span const source = bytes_at(operation, "the input", input, count, size);
+  std::span const target = bytes_at(operation, "the output", output, count, size);
   expects(same_or_apart(source, target), operation,
           ": input and output overlap; use the same memory for both, or separate memory");
   return {.input = source.data(), .work = target.data(), .output = target.data()};
 }
-[[nodiscard]] inline memories any_input(void const* input) noexcept {
-  return {.input = static_cast<std::byte const*>(input)};
+[[nodiscard]] inline memories any_input(char const* operation, reduction_entry const& entry, void const* input,
+                                        std::size_t count) {
+  return {.input = bytes_at(operation, "the input", input, count, entry.code.size_of(memory::output)).data()};
 }
 
 /// The calls of an operator of any_reduction with these arguments.
@@ -249,8 +256,10 @@ class reduce<Communicator, Topology, any_reduction>
   operation describe(entry const& e, void const* input, void* output, std::size_t count, rank_type root) const {
     detail::expect_root("reduce", root, this->world().size());
     bool const has_result = this->world().rank() == root;
-    return {
-        {root}, has_result ? detail::any_vectors("reduce", e, input, output, count) : detail::any_input(input), count};
+    return {{root},
+            has_result ? detail::any_vectors("reduce", e, input, output, count)
+                       : detail::any_input("reduce", e, input, count),
+            count};
   }
   operation describe(entry const& e, void* data, std::size_t count, rank_type root) const {
     return describe(e, data, data, count, root);
@@ -306,8 +315,8 @@ class reduce_scatter<Communicator, Topology, any_reduction>
   static operation apart(entry const& e, void const* input, void* output, std::size_t count, std::size_t begin,
                          std::size_t length) {
     std::size_t const size = e.code.size_of(memory::output);
-    std::span const source = detail::bytes_at(input, count, size);
-    std::span const target = detail::bytes_at(output, length, size);
+    std::span const source = detail::bytes_at("reduce_scatter", "the input", input, count, size);
+    std::span const target = detail::bytes_at("reduce_scatter", "the output", output, length, size);
     expects(detail::disjoint(source, target),
             "reduce_scatter: input and output overlap; call it in place with one vector instead");
     return {{}, {.input = source.data(), .output = target.data(), .output_origin = begin}, count};
@@ -360,7 +369,10 @@ class exscan<Communicator, Topology, any_reduction>
 
   operation describe(entry const& e, void const* input, void* output, std::size_t count) const {
     bool const has_result = this->world().rank() != 0;
-    return {{}, has_result ? detail::any_vectors("exscan", e, input, output, count) : detail::any_input(input), count};
+    return {{},
+            has_result ? detail::any_vectors("exscan", e, input, output, count)
+                       : detail::any_input("exscan", e, input, count),
+            count};
   }
   operation describe(entry const& e, void* data, std::size_t count) const { return describe(e, data, data, count); }
 };

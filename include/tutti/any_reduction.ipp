@@ -85,10 +85,12 @@ template <class T>
 using complex_row = row_of<complex_pair<T>, entry_of<sum<complex_pair<T>>>, entry_of<prod<complex_pair<T>>>>;
 template <class T>
 using location_row = row_of<indexed_value<T>, entry_of<min_location<T>>, entry_of<max_location<T>>>;
+/// Bytes that are not C++'s own bool may have any value: the logical kernels read all but 0 as true, and write 0 or 1.
 using bool_row =
-    row_of<bool, entry_of<logical_and<bool>, bit_and<std::uint8_t>>, entry_of<logical_or<bool>, bit_or<std::uint8_t>>,
-           entry_of<logical_xor<bool>, bit_xor<std::uint8_t>>, entry_of<bit_and<bool>, bit_and<std::uint8_t>>,
-           entry_of<bit_or<bool>, bit_or<std::uint8_t>>, entry_of<bit_xor<bool>, bit_xor<std::uint8_t>>>;
+    row_of<bool, entry_of<logical_and<bool>, logical_and<std::uint8_t>>,
+           entry_of<logical_or<bool>, logical_or<std::uint8_t>>, entry_of<logical_xor<bool>, logical_xor<std::uint8_t>>,
+           entry_of<bit_and<bool>, logical_and<std::uint8_t>>, entry_of<bit_or<bool>, logical_or<std::uint8_t>>,
+           entry_of<bit_xor<bool>, logical_xor<std::uint8_t>>>;
 using byte_row =
     row_of<std::byte, entry_of<bit_and<std::byte>, bit_and<std::uint8_t>>,
            entry_of<bit_or<std::byte>, bit_or<std::uint8_t>>, entry_of<bit_xor<std::byte>, bit_xor<std::uint8_t>>>;
@@ -130,6 +132,7 @@ TUTTI_DECL any_reduction::any_reduction(std::string_view name, any_element const
   expects(f != nullptr, "any_reduction: the function is null; give one that combines two vectors");
   call names = make_call({}, element.name(), name, "");
   names.identity = hash(name, element.identity() ^ hash("|")) ^ hash("|");  // names_identity of full names
+  names.identity ^= hash(detail::function_spelling(commutes)) ^ hash({});   // equals combining::identity of a functor
   entry_ = intrusive_pointer<detail::reduction_entry const>(
       new detail::reduction_entry(names, element.size(), commutes, f, context));
 }

@@ -4,6 +4,9 @@
 #include <laws/reducing_operators.hpp>
 #include <support/worlds.hpp>
 #include <tutti/automatic.hpp>
+#include <tutti/detail/tuning/known_profiles.hpp>
+#include <tutti/detail/tuning/stopwatch.hpp>
+#include <tutti/detail/tuning/world_meter.hpp>
 #include <tutti/split.hpp>
 #include <tutti/transport/loopback.hpp>
 

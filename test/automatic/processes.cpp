@@ -5,6 +5,7 @@
 #include <support/worlds.hpp>
 #include <tutti/allocator.hpp>
 #include <tutti/automatic.hpp>
+#include <tutti/detail/tuning/copy_probe.hpp>
 #include <tutti/transport/shared_memory.hpp>
 #include <tutti/transport/tcp.hpp>
 

@@ -6,6 +6,7 @@
 #include <support/worlds.hpp>
 #include <tutti/any_element.hpp>
 #include <tutti/any_reduction.hpp>
+#include <tutti/automatic.hpp>
 #include <tutti/bfloat16.hpp>
 #include <tutti/collective/allgather.hpp>
 #include <tutti/collective/alltoall.hpp>
@@ -17,6 +18,7 @@
 #include <tutti/collective/send_recv.hpp>
 #include <tutti/detail/engine/reduction_entry.hpp>
 #include <tutti/extend/any_element.hpp>
+#include <tutti/extend/any_length.hpp>
 #include <tutti/half.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/reduction/bitwise.hpp>
@@ -25,11 +27,17 @@
 #include <tutti/reduction/reduce_with.hpp>
 
 #include <array>
+#include <chrono>
 #include <complex>
+#include <cstdint>
 #include <cstring>
+#include <functional>
 #include <span>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -175,6 +183,18 @@ void compose(void const* input, void* inout, std::size_t n, void* context) {
 }
 constexpr auto typed_compose = [](linear x, linear y) { return linear{x.a * y.a, x.b * y.a + y.b}; };
 
+/// An element of several functions, or of several numbers, whose count is the context.
+void compose_rows(void const* input, void* inout, std::size_t n, void* context) {
+  compose(input, inout, n * *static_cast<std::size_t const*>(context), nullptr);
+}
+void add_rows(void const* input, void* inout, std::size_t n, void* context) {
+  for (std::size_t i = 0; i < n * *static_cast<std::size_t const*>(context); ++i) {
+    linear const x = static_cast<linear const*>(input)[i];
+    linear& y = static_cast<linear*>(inout)[i];
+    y = {x.a + y.a, x.b + y.b};
+  }
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(each_reduction_is_that_of_its_names) {
@@ -279,6 +299,278 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_function_combines_in_rank_order, Transport, supp
       });
     });
   }
+}
+
+// Elements of any size, and functions that commute, over all topologies, and over the one that `automatic` picks.
+BOOST_AUTO_TEST_CASE_TEMPLATE(elements_of_any_size_are_combined, Transport, support::transports_of_the_engine) {
+  support::agree<Transport>(3, [](auto& world) {
+    std::string text;
+    for (std::size_t row : {std::size_t{1}, std::size_t{3}, std::size_t{625}}) {  // 8, 24 and 5000 bytes
+      std::size_t const count = 20;
+      any_element const type = any_element::bytes(row * sizeof(linear));
+      auto const value = [](tutti::rank_type r, std::size_t i) {
+        return linear{2 * r + 3, static_cast<std::uint32_t>(i) + r};
+      };
+      std::vector<linear> input(row * count);
+      std::vector<linear> composition(row * count);
+      std::vector<linear> sum(row * count);
+      for (std::size_t i = 0; i < input.size(); ++i) {
+        input[i] = value(world.rank(), i);
+        composition[i] = typed_compose(typed_compose(value(0, i), value(1, i)), value(2, i));
+        sum[i] = {value(0, i).a + value(1, i).a + value(2, i).a, value(0, i).b + value(1, i).b + value(2, i).b};
+      }
+      any_reduction const composing("composed", type, &compose_rows, &row);
+      any_reduction const adding("added", type, &add_rows, &row, tutti::commutative);
+      auto const is_right = [&](auto& combine, any_reduction const& reduction, std::vector<linear> const& expected) {
+        auto in_place = input;
+        std::vector<linear> output(input.size());
+        combine(reduction, in_place.data(), count);
+        combine.start(reduction, input.data(), output.data(), count).wait();
+        return equal_bits<linear>(in_place, expected) && equal_bits<linear>(output, expected);
+      };
+      text += laws::all_topologies::first_complaint([&](auto topology) -> std::string {
+        tutti::allreduce combine{world, topology, adding};
+        if (!is_right(combine, adding, sum)) {
+          return std::string(decltype(topology)::name) + " adds wrongly";
+        }
+        if (tutti::combines_in_rank_order<tutti::op::allreduce>(topology, world.size()) &&
+            !is_right(combine, composing, composition)) {
+          return std::string(decltype(topology)::name) + " composes wrongly";
+        }
+        return {};
+      });
+      if constexpr (std::is_same_v<Transport, tutti::loopback>) {
+        tutti::automatic const best(world, {.budget = std::chrono::milliseconds(1)});
+        tutti::allreduce combine{world, best, adding};
+        if (!is_right(combine, adding, sum) || !is_right(combine, composing, composition)) {
+          text += "automatic is wrong";
+        }
+      }
+    }
+    return text;
+  });
+}
+
+// All bytes of a bool, whatever wrote them.
+BOOST_AUTO_TEST_CASE(a_byte_of_a_bool_is_true_unless_it_is_zero) {
+  constexpr std::size_t count = 256 * 256;
+  constexpr std::pair<char const*, bool (*)(bool, bool)> operations[] = {
+      {"and", [](bool a, bool b) { return a && b; }},
+      {"or", [](bool a, bool b) { return a || b; }},
+      {"xor", [](bool a, bool b) { return a != b; }}};
+  for (tutti::rank_type const n : {1U, 2U, 3U}) {
+    support::agree<tutti::loopback>(n, [&](auto& world) {
+      auto const byte = [](tutti::rank_type rank, std::size_t i) {
+        return static_cast<std::uint8_t>(rank == 0 ? i / 256 : rank == 1 ? i % 256 : i % 17 == 0 ? 0 : i % 251);
+      };
+      std::vector<std::uint8_t> input(count);
+      for (std::size_t i = 0; i < count; ++i) {
+        input[i] = byte(world.rank(), i);
+      }
+      any_reduction const first("logical_and", any_element("bool"));
+      tutti::allreduce combine{world, tutti::doubling{}, first};
+      tutti::scan run{world, tutti::doubling{}, first};
+      tutti::exscan run_before{world, tutti::chain{}, first};
+      std::string text;
+      for (auto const& [name, combine_truths] : operations) {
+        auto const check = [&, &combine_truths = combine_truths](std::string const& operation,
+                                                                 std::vector<std::uint8_t> const& result,
+                                                                 tutti::rank_type ranks) {
+          for (std::size_t i = 0; i < count && text.empty() && ranks != 0; ++i) {
+            bool expected = byte(0, i) != 0;
+            for (tutti::rank_type r = 1; r < ranks; ++r) {
+              expected = combine_truths(expected, byte(r, i) != 0);
+            }
+            text = result[i] == (expected ? 1 : 0) ? "" : operation + " is wrong at " + std::to_string(i);
+          }
+        };
+        for (std::string const kind : {"logical_", "bit_"}) {
+          any_reduction const reduction(kind + name, any_element("bool"));
+          std::vector<std::uint8_t> output(count);
+          auto in_place = input;
+          combine(reduction, in_place.data(), count);
+          check("allreduce in place by " + kind + name, in_place, world.size());
+          combine(reduction, input.data(), output.data(), count);
+          check("allreduce by " + kind + name, output, world.size());
+          run(reduction, input.data(), output.data(), count);
+          check("scan by " + kind + name, output, world.rank() + 1);
+          run_before(reduction, input.data(), output.data(), count);
+          check("exscan by " + kind + name, output, world.rank());
+        }
+      }
+      return text;
+    });
+  }
+}
+
+// The identity of a function: its name, its element, and if it commutes.
+BOOST_AUTO_TEST_CASE(ranks_with_other_functions_find_out) {
+  any_element const type("float32");
+  auto const add = [](void const* input, void* inout, std::size_t n, void*) {
+    for (std::size_t i = 0; i < n; ++i) {
+      static_cast<float*>(inout)[i] += static_cast<float const*>(input)[i];
+    }
+  };
+  auto const untyped_rank = [](any_reduction const& reduction) {
+    return [reduction](auto& world) {
+      std::vector<float> v(10, 1);
+      tutti::allreduce{world, tutti::doubling{}, reduction}(v.data(), v.size());
+      return v[9] == 2;
+    };
+  };
+  auto const typed_rank = [](auto reduction) {
+    return [reduction](auto& world) {
+      std::vector<float> v(10, 1);
+      tutti::allreduce{world, tutti::doubling{}, reduction}(v);
+      return v[9] == 2;
+    };
+  };
+  auto const ends = [](bool is_mismatch, auto const& zeroth, auto const& first) {
+    auto const results = tutti::spawn<tutti::loopback>(2, [&](auto& world) {
+      world.deadline(std::chrono::seconds(20));
+      return world.rank() == 0 ? zeroth(world) : first(world);
+    });
+    bool is_right = true;
+    for (auto const& result : results) {
+      is_right = is_right && (is_mismatch ? !result && result.failure().kind == tutti::failure::mismatch
+                                          : result && result.value());
+    }
+    return is_right;
+  };
+  any_reduction const library("sum", type);
+  any_reduction const function("sum", type, add);
+  any_reduction const commuting("sum", type, add, nullptr, tutti::commutative);
+  constexpr auto name = tutti::function_name<"sum">;
+  auto const typed_function = tutti::reduce_with<float>(std::plus<>{}, name);
+  auto const typed_commuting = tutti::reduce_with<float>(std::plus<>{}, tutti::associative, tutti::commutative, name);
+  BOOST_TEST(ends(false, untyped_rank(function), untyped_rank(function)));
+  BOOST_TEST(ends(false, untyped_rank(function), typed_rank(typed_function)));
+  BOOST_TEST(ends(false, untyped_rank(commuting), typed_rank(typed_commuting)));
+  BOOST_TEST(ends(true, untyped_rank(library), untyped_rank(function)));
+  BOOST_TEST(ends(true, untyped_rank(library), untyped_rank(commuting)));
+  BOOST_TEST(ends(true, untyped_rank(function), untyped_rank(commuting)));
+  BOOST_TEST(ends(true, typed_rank(tutti::sum<float>{}), untyped_rank(commuting)));
+  BOOST_TEST(ends(true, typed_rank(tutti::sum<float>{}), typed_rank(typed_commuting)));
+  BOOST_TEST(ends(true, typed_rank(typed_function), untyped_rank(commuting)));
+  BOOST_TEST(ends(true, typed_rank(typed_function), typed_rank(typed_commuting)));
+  BOOST_TEST(ends(true, typed_rank(tutti::reduce_with<float>(std::plus<>{})),
+                  typed_rank(tutti::reduce_with<float>(std::plus<>{}, tutti::commutative))));
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_function_that_throws_ends_the_operation, Transport, support::transports_of_the_engine) {
+  for (bool const is_started : {false, true}) {
+    auto const results = tutti::spawn<Transport>(3, [&](auto& world) {
+      world.deadline(std::chrono::seconds(40));
+      bool throws = world.rank() == 1;
+      auto const add = [](void const* input, void* inout, std::size_t n, void* context) {
+        if (*static_cast<bool const*>(context)) {
+          throw std::domain_error("I cannot add");
+        }
+        std::size_t row = n / 2;
+        add_rows(input, inout, 1, &row);
+      };
+      std::vector<std::uint32_t> v(10000, 1);
+      tutti::allreduce combine{world, tutti::ring{},
+                               any_reduction("added", any_element("uint32"), add, &throws, tutti::commutative)};
+      if (is_started) {
+        combine.start(v.data(), v.size()).wait();
+      } else {
+        combine(v.data(), v.size());
+      }
+    });
+    BOOST_REQUIRE((!results[0] && !results[1] && !results[2]));
+    BOOST_TEST(results[1].failure().text == "I cannot add");
+    for (tutti::rank_type const r : {0U, 2U}) {
+      BOOST_TEST((results[r].failure().kind == tutti::failure::cancelled), results[r].failure().text);
+      BOOST_TEST((results[r].failure().at_fault == std::vector<tutti::rank_type>{1}), results[r].failure().text);
+    }
+  }
+}
+
+// Every call that takes pointers: a null pointer with elements, and more elements than any memory has.
+BOOST_AUTO_TEST_CASE(elements_without_memory_are_refused) {
+  support::agree<tutti::loopback>(2, [](auto& world) {
+    tutti::rank_type const me = world.rank();
+    any_element const type("int32");
+    any_reduction const sum("sum", type);
+    tutti::allreduce combine{world, tutti::doubling{}, sum};
+    tutti::reduce combine_at{world, tutti::binary_tree{}, sum};
+    tutti::reduce_scatter combine_parts{world, tutti::ring{}, sum};
+    tutti::scan run{world, tutti::doubling{}, sum};
+    tutti::exscan run_before{world, tutti::chain{}, sum};
+    tutti::broadcast share{world, tutti::binary_tree{}};
+    tutti::allgather collect{world, tutti::ring{}};
+    tutti::gather bring{world, tutti::star{}};
+    tutti::scatter deal{world, tutti::chain{}};
+    tutti::alltoall swap{world, tutti::direct{}};
+    tutti::send give{world};
+    tutti::recv take{world};
+    tutti::recv_any take_any{world};
+    tutti::exchange list{world};
+    std::array<int, 6> first{};
+    std::array<int, 6> second{};
+    std::string text;
+    auto const try_all = [&](void* input, void* output, std::size_t count, tutti::rank_type root,
+                             std::string const& reason) {
+      void* const data = input == nullptr ? input : output;
+      tutti::partition const blocks{count / 2, count / 2};
+      auto const expect_refusal = [&](std::string const& operation, auto const& call) {
+        std::string const actual = refusal(call);
+        if (text.empty() && (!actual.starts_with(operation + ": the ") || actual.find(reason) == std::string::npos)) {
+          text = operation + " is not refused as it should be: " + actual;
+        }
+      };
+      auto const refuses = [&](std::string const& operation, auto& run_operation, auto const&... arguments) {
+        expect_refusal(operation, [&] { run_operation(arguments...); });
+        expect_refusal(operation, [&] { run_operation.start(arguments...).wait(); });
+      };
+      refuses("allreduce", combine, data, count);
+      refuses("allreduce", combine, input, output, count);
+      refuses("reduce", combine_at, data, count, root);
+      refuses("reduce", combine_at, input, output, count, root);
+      refuses("reduce_scatter", combine_parts, data, count);
+      refuses("reduce_scatter", combine_parts, input, output, count);
+      refuses("reduce_scatter", combine_parts, data, blocks);
+      refuses("reduce_scatter", combine_parts, input, output, blocks);
+      refuses("scan", run, data, count);
+      refuses("scan", run, input, output, count);
+      if (output != nullptr || me != 0) {  // rank 0 has no output
+        refuses("exscan", run_before, data, count);
+        refuses("exscan", run_before, input, output, count);
+      }
+      refuses("broadcast", share, data, count, type, root);
+      refuses("allgather", collect, data, count, type);
+      refuses("allgather", collect, input, output, count, type);
+      refuses("allgather", collect, data, blocks, type);
+      refuses("allgather", collect, input, output, blocks, type);
+      refuses("gather", bring, input, output, count, type, root);
+      refuses("gather", bring, input, output, blocks, type, root);
+      refuses("scatter", deal, input, output, count, type, root);
+      refuses("scatter", deal, input, output, blocks, type, root);
+      refuses("alltoall", swap, input, output, count, type);
+      refuses("alltoall", swap, input, output, blocks, blocks, type);
+      refuses("send", give, data, count, type, 1 - me);
+      refuses("recv", take, data, count, type, 1 - me);
+      expect_refusal("recv_any", [&] { take_any(data, count, type); });
+      expect_refusal("exchange", [&] { list.send(data, count, type, 1 - me); });
+      expect_refusal("exchange", [&] { list.recv(data, count, type, me); });
+      tutti::any_elements container(data, count, type);
+      expect_refusal("send", [&] { give(tutti::any_length(container), 1 - me); });
+      expect_refusal("recv", [&] { take(tutti::any_length(container), 1 - me); });
+      expect_refusal("recv_any", [&] { take_any(tutti::any_length(container)); });
+      expect_refusal("exchange", [&] { list.send(tutti::any_length(container), 1 - me); });
+      expect_refusal("exchange", [&] { list.recv(tutti::any_length(container), me); });
+    };
+    try_all(nullptr, second.data(), 6, me, " is null, but has ");
+    try_all(first.data(), nullptr, 6, me, " is null, but has ");
+    constexpr std::size_t wrapping_count = SIZE_MAX / sizeof(int) + 1;
+    for (tutti::rank_type const root : {0U, 1U}) {
+      try_all(first.data(), second.data(), wrapping_count, root, " elements of 4 bytes, more than any memory");
+    }
+    combine(nullptr, 0);
+    combine(first.data(), 6);  // nothing has started
+    return text;
+  });
 }
 
 // The other operators, by two reductions in turn, with copy operations under way that keep a reduction whose last
@@ -581,4 +873,108 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(messages_are_moved, Transport, support::transports
     }
     return {};
   });
+}
+
+// Messages shorter than the memory that they are received in, by each operator, from typed ranks and others.
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_message_may_be_shorter_than_its_memory, Transport, support::transports_of_the_engine) {
+  constexpr std::size_t capacity = 50000;
+  support::agree<Transport>(2, [](auto& world) -> std::string {
+    auto const me = world.rank();
+    any_element const type = any_element::make<linear>();
+    auto const value = [](std::size_t length, std::size_t i) {
+      return linear{static_cast<std::uint32_t>(length), static_cast<std::uint32_t>(i)};
+    };
+    tutti::send give{world};
+    tutti::recv take{world};
+    tutti::recv_any take_any{world};
+    std::vector<linear> memory(capacity);
+    std::vector<linear> own_memory(capacity);
+    tutti::any_elements room(memory.data(), capacity, type);
+    tutti::any_elements own_room(own_memory.data(), capacity, type);
+    tutti::exchange list{world};  // lists rank 1's ends of the messages, and one to itself
+    std::vector<linear> source(capacity);
+    tutti::any_elements own_content(source.data(), capacity, type);
+    list.recv(tutti::any_length(room), 0);
+    list.send(tutti::any_length(own_content), 1);
+    list.recv(tutti::any_length(own_room), 1);
+    for (std::size_t const length : {std::size_t{0}, std::size_t{1}, std::size_t{100}, capacity}) {
+      for (bool const is_typed : {false, true}) {
+        std::vector<linear> content(length);
+        for (std::size_t i = 0; i < length; ++i) {
+          content[i] = value(length, i);
+        }
+        tutti::any_elements sent_elements(content.data(), length, type);
+        tutti::exchange sending{world};
+        sending.send(tutti::any_length(sent_elements), 1);
+        for (int way = 0; me == 0 && way != 5; ++way) {
+          if (is_typed || way == 4) {
+            give(tutti::any_length(content), 1);
+          } else if (way % 2 == 0) {
+            give(tutti::any_length(sent_elements), 1);
+          } else {
+            sending();
+          }
+        }
+        for (int way = 0; me == 1 && way != 5; ++way) {
+          memory.assign(capacity, {});
+          tutti::rank_type sender = 0;
+          if (way == 0) {
+            take(tutti::any_length(room), 0);
+          } else if (way == 1) {
+            own_content.resize(length / 2);
+            list();
+            if (own_room.size() != length / 2) {
+              return "a message of a rank to itself has another length";
+            }
+          } else if (way == 2) {
+            sender = take_any(tutti::any_length(room));
+          } else if (way == 3) {
+            take_any.start(tutti::any_length(room), sender).wait();
+          } else {
+            memory.resize(7);  // a typed container
+            take(tutti::any_length(memory), 0);
+            room.resize(memory.size());
+            memory.resize(capacity);
+          }
+          bool is_right = sender == 0 && room.size() == length && memory.data() == room.data();
+          for (std::size_t i = 0; i < capacity && is_right; ++i) {
+            linear const expected = i < length ? value(length, i) : linear{};
+            is_right = memory[i].a == expected.a && memory[i].b == expected.b;
+          }
+          if (!is_right) {
+            return "another message of " + std::to_string(length) + " in way " + std::to_string(way);
+          }
+        }
+      }
+    }
+    return {};
+  });
+}
+
+// A message that is longer than the memory ends on both ranks, and writes nothing.
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_message_that_is_too_long_is_refused, Transport, support::transports_of_the_engine) {
+  for (int const way : {0, 1, 2}) {
+    auto const results = tutti::spawn<Transport>(2, [&](auto& world) {
+      world.deadline(std::chrono::seconds(40));
+      std::array<int, 3> memory{};
+      tutti::any_elements elements(memory.data(), world.rank() == 0 ? 3 : 2, any_element("int32"));
+      tutti::exchange list{world};
+      if (world.rank() == 0) {
+        tutti::send{world}(tutti::any_length(elements), 1);
+        tutti::recv{world}(memory, 1);  // stays until the other end is known to be wrong
+      } else if (way == 0) {
+        tutti::recv{world}(tutti::any_length(elements), 0);
+      } else if (way == 1) {
+        list.recv(tutti::any_length(elements), 0);
+        list();
+      } else {
+        tutti::recv_any{world}(tutti::any_length(elements));
+      }
+    });
+    BOOST_REQUIRE((!results[0] && !results[1]));
+    BOOST_TEST((results[0].failure().kind == tutti::failure::cancelled), results[0].failure().text);
+    BOOST_TEST(results[1].failure().text.ends_with(
+                   "any_elements: there is memory for 2 elements, and the message has 3; give more memory"),
+               results[1].failure().text);
+  }
 }

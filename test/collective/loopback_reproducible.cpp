@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <cstring>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -74,6 +75,22 @@ BOOST_AUTO_TEST_CASE(no_schedule_can_be_seen_in_a_sum) {
       });
     });
   }
+}
+
+/// Accumulators are larger than elements, so there may be no room for those of a vector that exists.
+BOOST_AUTO_TEST_CASE(accumulators_that_no_memory_holds_are_refused) {
+  auto const results = tutti::spawn<tutti::loopback>(3, [](auto& world) {
+    float number = 0;
+    std::span<float> const long_vector(&number, SIZE_MAX / sizeof(binned_sum) + 2);  // 16 bytes, if the product wraps
+    tutti::allreduce{world, tutti::ring{}, tutti::reproducible_sum<float>{}}(long_vector);
+  });
+  bool is_refused = false;  // by the first rank; the others may get its failure
+  for (auto const& result : results) {
+    BOOST_REQUIRE(!result);
+    is_refused =
+        is_refused || result.failure().text.find("needs an accumulator of 16 bytes for each of ") != std::string::npos;
+  }
+  BOOST_TEST(is_refused);
 }
 
 /// Equal bits for the same contributions on any number of ranks: accumulators travel first, then sums.

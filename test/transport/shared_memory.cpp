@@ -3,6 +3,7 @@
 #include <laws/transport_cases.hpp>
 #include <support/process_ranks.hpp>
 #include <support/watched.hpp>
+#include <tutti/detail/shared_memory/shared_world.hpp>
 #include <tutti/transport/shared_memory.hpp>
 #include <tutti/transport/shared_memory_options.hpp>
 

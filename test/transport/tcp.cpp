@@ -2,6 +2,7 @@
 // test: address thread
 #include <laws/transport_cases.hpp>
 #include <support/thread_ranks.hpp>
+#include <tutti/detail/tcp/mesh.hpp>
 #include <tutti/transport/tcp.hpp>
 
 namespace {

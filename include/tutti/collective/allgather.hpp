@@ -109,13 +109,13 @@ class allgather : public operator_base<op::allgather, Communicator, Topology>,
   /// memory may be reused.
   void operator()(void* data, std::size_t count, any_element const& type) {
     this->run({}, {type.size()}, detail::typed_call(open_record, type),
-              in_place(detail::bytes_at(data, count, type.size())), count);
+              in_place(detail::bytes_at("allgather", "the vector", data, count, type.size())), count);
   }
   /// Starts the operation on elements of a type that is known at run time and returns its request; the memory must stay
   /// valid and untouched until it is complete.
   [[nodiscard]] request start(void* data, std::size_t count, any_element const& type) {
     return this->launch({}, {type.size()}, detail::typed_call(open_record, type),
-                        in_place(detail::bytes_at(data, count, type.size())), count);
+                        in_place(detail::bytes_at("allgather", "the vector", data, count, type.size())), count);
   }
   /// Runs the operation on elements of a type that is known at run time; returns when this rank's part is done and its
   /// memory may be reused.
@@ -248,11 +248,12 @@ class allgather : public operator_base<op::allgather, Communicator, Topology>,
 
   static detail::memories apart(void const* input, void* output, std::size_t count, std::size_t size, std::size_t begin,
                                 std::size_t length) {
-    return apart(detail::bytes_at(input, length, size), detail::bytes_at(output, count, size), begin);
+    return apart(detail::bytes_at("allgather", "the input", input, length, size),
+                 detail::bytes_at("allgather", "the output", output, count, size), begin);
   }
   detail::memories in_place(void* data, partition const& blocks, std::size_t size) const {
     detail::expect_partition("allgather", blocks, this->world().size());
-    return in_place(detail::bytes_at(data, blocks.count(), size));
+    return in_place(detail::bytes_at("allgather", "the vector", data, blocks.count(), size));
   }
   detail::memories apart(void const* input, void* output, partition const& blocks, std::size_t size) const {
     detail::expect_partition("allgather", blocks, this->world().size());

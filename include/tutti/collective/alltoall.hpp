@@ -157,7 +157,8 @@ class alltoall : public operator_base<op::alltoall, Communicator, Topology>,
   }
   detail::memories memory(void const* input, void* output, std::size_t count, std::size_t size) const {
     expect_equal_blocks(count);
-    return apart(detail::bytes_at(input, count, size), detail::bytes_at(output, count, size));
+    return apart(detail::bytes_at("alltoall", "the input", input, count, size),
+                 detail::bytes_at("alltoall", "the output", output, count, size));
   }
   void expect_equal_blocks(std::size_t count) const {
     expects(count % this->world().size() == 0, "alltoall: the elements must be a multiple of the ",
@@ -174,8 +175,8 @@ class alltoall : public operator_base<op::alltoall, Communicator, Topology>,
   detail::memories memory(void const* input, void* output, detail::pair_lengths const& lengths,
                           std::size_t size) const {
     expect_lengths(lengths);
-    return apart(detail::bytes_at(input, lengths.outgoing.count(), size),
-                 detail::bytes_at(output, lengths.incoming.count(), size));
+    return apart(detail::bytes_at("alltoall", "the input", input, lengths.outgoing.count(), size),
+                 detail::bytes_at("alltoall", "the output", output, lengths.incoming.count(), size));
   }
   void expect_lengths(detail::pair_lengths const& lengths) const {
     rank_type const me = this->world().rank();

@@ -55,13 +55,13 @@ class broadcast : public operator_base<op::broadcast, Communicator, Topology>,
   /// memory may be reused.
   void operator()(void* data, std::size_t count, any_element const& type, rank_type root) {
     this->run(operation_from(root), {type.size()}, detail::typed_call(open_record, type),
-              memory(detail::bytes_at(data, count, type.size())), count);
+              memory(detail::bytes_at("broadcast", "the vector", data, count, type.size())), count);
   }
   /// Starts the operation on elements of a type that is known at run time and returns its request; the memory must stay
   /// valid and untouched until it is complete.
   [[nodiscard]] request start(void* data, std::size_t count, any_element const& type, rank_type root) {
     return this->launch(operation_from(root), {type.size()}, detail::typed_call(open_record, type),
-                        memory(detail::bytes_at(data, count, type.size())), count);
+                        memory(detail::bytes_at("broadcast", "the vector", data, count, type.size())), count);
   }
 
   /// Enqueues the operation in a stream of a device, after all earlier work there. The device owns the memory until

@@ -101,7 +101,24 @@ class exchange : public asynchronous<exchange<Communicator>> {
          .record = typed_record(type),
          .element_bytes = type.size(),
          .count = count,
-         .source = {.object = const_cast<void*>(data), .is_listed = true}});
+         .source = {
+             .object = detail::bytes_at("exchange", "the message", const_cast<void*>(data), count, type.size()).data(),
+             .is_listed = true}});
+  }
+
+  /// Lists a message of elements of a type that is known at run time, whose number is that at the start of each run.
+  void send(any_length<any_elements> data, rank_type receiver) {
+    any_elements& v = data.container;
+    static_cast<void>(detail::bytes_at("exchange", "the message", v.data(), v.capacity(), v.type().size()));
+    add({.pair = {world().rank(), receiver},
+         .record = typed_record(v.type()),
+         .length_record = &detail::length_record_of(v),
+         .element_bytes = v.type().size(),
+         .source = {.object = &v, .is_listed = true, .fit = [](void* container, std::size_t& count) {
+                      auto const& source = *static_cast<any_elements const*>(container);
+                      count = source.size();
+                      return static_cast<std::byte*>(source.data());
+                    }}});
   }
 
   /// Lists a message from a rank, which may be this one.
@@ -133,7 +150,20 @@ class exchange : public asynchronous<exchange<Communicator>> {
          .record = typed_record(type),
          .element_bytes = type.size(),
          .count = count,
-         .target = {.object = data, .is_listed = true}});
+         .target = {.object = detail::bytes_at("exchange", "the message", data, count, type.size()).data(),
+                    .is_listed = true}});
+  }
+
+  /// Lists a message of elements of a type that is known at run time, as many as are sent. If there are more than the
+  /// memory holds, the run ends with a precondition_error, and the epoch fails.
+  void recv(any_length<any_elements> data, rank_type sender) {
+    any_elements& v = data.container;
+    static_cast<void>(detail::bytes_at("exchange", "the message", v.data(), v.capacity(), v.type().size()));
+    add({.pair = {sender, world().rank()},
+         .record = typed_record(v.type()),
+         .length_record = &detail::length_record_of(v),
+         .element_bytes = v.type().size(),
+         .target = detail::resized_end(v)});
   }
 
   /// Empties the list; a run under way is unaffected.
@@ -177,7 +207,7 @@ class exchange : public asynchronous<exchange<Communicator>> {
       if (pair.sender == pair.receiver && m.pair == pair &&
           !(message.source.is_listed ? m.source.is_listed : m.target.is_listed)) {
         expects(m.record->identity == message.record->identity && m.count == message.count &&
-                    m.length_record == message.length_record,
+                    (m.length_record == nullptr) == (message.length_record == nullptr),
                 "exchange: send and recv of a message to oneself must agree in type and number of elements, and here "
                 "they have ",
                 m.count, " and ", message.count);

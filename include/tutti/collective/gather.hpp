@@ -206,10 +206,15 @@ class gather : public operator_base<op::gather, Communicator, Topology>,
   }
   detail::memories memory(void const* input, void* output, rank_type root, std::size_t total, std::size_t size,
                           std::size_t begin, std::size_t length) const {
-    detail::memories result{.input = static_cast<std::byte const*>(input), .input_origin = begin};
-    if (this->world().rank() == root) {
-      expect_places(detail::bytes_at(input, length, size), detail::bytes_at(output, total, size), size, begin);
-      result.output = static_cast<std::byte*>(output);
+    bool const is_root = this->world().rank() == root;
+    std::span const source = detail::bytes_at("gather", "the input", input, length, size);
+    std::span const target(static_cast<std::byte*>(output),
+                           detail::expect_region("gather", "the output of the root", !is_root || output != nullptr,
+                                                 total, size));  // other ranks may forward all blocks
+    detail::memories result{.input = source.data(), .input_origin = begin};
+    if (is_root) {
+      expect_places(source, target, size, begin);
+      result.output = target.data();
       result.work = result.output;
     }
     return result;

@@ -6,6 +6,7 @@
 #include <tutti/collective/request.hpp>
 #include <tutti/detail/communicator/access.hpp>
 #include <tutti/detail/engine/exchange_operation.hpp>
+#include <tutti/detail/engine/regions.hpp>
 #include <tutti/detail/topology/edge.hpp>
 #include <tutti/extend/any_element.hpp>
 #include <tutti/extend/any_length.hpp>
@@ -97,13 +98,25 @@ class recv_any : public asynchronous<recv_any<Communicator>> {
                    .target = detail::resized_end(data.container)},
                   search_record<value_type>, sender);
   }
+  /// Starts to receive elements of a type that is known at run time, as many as are sent.
+  [[nodiscard]] request start(any_length<any_elements> data, rank_type& sender) {
+    any_elements& v = data.container;
+    static_cast<void>(detail::bytes_at("recv_any", "the message", v.data(), v.capacity(), v.type().size()));
+    call const typed_record = detail::typed_call(open_record, v.type());
+    return launch({.record = &typed_record,
+                   .length_record = &detail::length_record_of(v),
+                   .element_bytes = v.type().size(),
+                   .target = detail::resized_end(v)},
+                  detail::typed_call(open_search_record, v.type()), sender);
+  }
   /// Starts to receive elements of a type that is known at run time.
   [[nodiscard]] request start(void* data, std::size_t count, any_element const& type, rank_type& sender) {
     call const typed_record = detail::typed_call(open_record, type);
     return launch({.record = &typed_record,
                    .element_bytes = type.size(),
                    .count = count,
-                   .target = {.object = data, .is_listed = true}},
+                   .target = {.object = detail::bytes_at("recv_any", "the message", data, count, type.size()).data(),
+                              .is_listed = true}},
                   detail::typed_call(open_search_record, type), sender);
   }
 

@@ -213,10 +213,15 @@ class scatter : public operator_base<op::scatter, Communicator, Topology>,
   }
   detail::memories memory(void const* input, void* output, rank_type root, std::size_t total, std::size_t size,
                           std::size_t begin, std::size_t length) const {
-    detail::memories result{.output = static_cast<std::byte*>(output), .output_origin = begin};
-    if (this->world().rank() == root) {
-      expect_places(detail::bytes_at(input, total, size), detail::bytes_at(output, length, size), size, begin);
-      result.input = static_cast<std::byte const*>(input);
+    bool const is_root = this->world().rank() == root;
+    std::span const source(static_cast<std::byte const*>(input),
+                           detail::expect_region("scatter", "the input of the root", !is_root || input != nullptr,
+                                                 total, size));  // other ranks may forward all blocks
+    std::span const target = detail::bytes_at("scatter", "the output", output, length, size);
+    detail::memories result{.output = target.data(), .output_origin = begin};
+    if (is_root) {
+      expect_places(source, target, size, begin);
+      result.input = source.data();
     }
     return result;
   }

@@ -71,9 +71,7 @@ class send : public operator_base<op::transfer, Communicator>,
   void operator()(any_length<Container> data, rank_type receiver) {
     using value_type = buffer_value_t<Container&>;
     auto const v = elements(data.container);
-    std::uint64_t const length = v.size();
-    this->run(pair(receiver), {sizeof length}, detail::length_record<value_type>,
-              {.input = detail::bytes_of(std::span(&length, 1))}, 1);
+    send_length(detail::length_record<value_type>, v.size(), receiver);
     (*this)(v, receiver);
   }
   /// Starts the operation and returns its request; the memory must stay valid and untouched until it is complete.
@@ -88,13 +86,20 @@ class send : public operator_base<op::transfer, Communicator>,
   /// memory may be reused.
   void operator()(void const* data, std::size_t count, any_element const& type, rank_type receiver) {
     this->run(pair(receiver), {type.size()}, detail::typed_call(open_record, type),
-              {.input = static_cast<std::byte const*>(data)}, count);
+              {.input = detail::bytes_at("send", "the message", data, count, type.size()).data()}, count);
+  }
+  /// Sends elements of a type that is known at run time, preceded by their number.
+  void operator()(any_length<any_elements> data, rank_type receiver) {
+    any_elements const& v = data.container;
+    static_cast<void>(detail::bytes_at("send", "the message", v.data(), v.size(), v.type().size()));
+    send_length(detail::length_record_of(v), v.size(), receiver);
+    (*this)(v.data(), v.size(), v.type(), receiver);
   }
   /// Starts the operation on elements of a type that is known at run time and returns its request; the memory must stay
   /// valid and untouched until it is complete.
   [[nodiscard]] request start(void const* data, std::size_t count, any_element const& type, rank_type receiver) {
     return this->launch(pair(receiver), {type.size()}, detail::typed_call(open_record, type),
-                        {.input = static_cast<std::byte const*>(data)}, count);
+                        {.input = detail::bytes_at("send", "the message", data, count, type.size()).data()}, count);
   }
 
   using calls::operator();
@@ -104,6 +109,9 @@ class send : public operator_base<op::transfer, Communicator>,
   [[nodiscard]] op::transfer pair(rank_type receiver) const {
     detail::expect_peer("send: the receiver", receiver, this->world().rank(), this->world().size());
     return {this->world().rank(), receiver};
+  }
+  [[gnu::always_inline]] void send_length(call const& record, std::uint64_t length, rank_type receiver) {
+    this->run(pair(receiver), {sizeof length}, record, {.input = detail::bytes_of(std::span(&length, 1))}, 1);
   }
   template <class T>
   static constexpr call call_record = make_call(operation_kind::transfer, element_name<T>(), "", "");
@@ -118,6 +126,7 @@ send(C&&, Rest...) -> send<detail::connection_t<C, Rest...>>;
 ///     tutti::recv take{world};
 ///     take(data, 0);
 ///     take(pointer, count, tutti::any_element("int32"), 0);
+///     take(tutti::any_length(vector), 0);    // as many elements as are sent, by tutti::any_length there
 ///
 /// Shape: `count` elements, all overwritten by the sender's.
 ///
@@ -148,11 +157,7 @@ class recv : public operator_base<op::transfer, Communicator>,
   template <detail::resizable Container>
   void operator()(any_length<Container> data, rank_type sender) {
     using value_type = buffer_value_t<Container&>;
-    std::uint64_t length = 0;
-    this->run(pair(sender), {sizeof length}, detail::length_record<value_type>,
-              {.output = detail::bytes_of(std::span(&length, 1))}, 1);
-    detail::prepare_next(detail::access::state(this->world()),
-                         [&] { data.container.resize(detail::integer_cast<std::size_t>(length)); });
+    receive_length(detail::length_record<value_type>, data.container, sender);
     (*this)(data.container, sender);
   }
   /// Starts the operation and returns its request; the memory must stay valid and untouched until it is complete.
@@ -166,13 +171,21 @@ class recv : public operator_base<op::transfer, Communicator>,
   /// memory may be reused.
   void operator()(void* data, std::size_t count, any_element const& type, rank_type sender) {
     this->run(pair(sender), {type.size()}, detail::typed_call(open_record, type),
-              {.output = static_cast<std::byte*>(data)}, count);
+              {.output = detail::bytes_at("recv", "the message", data, count, type.size()).data()}, count);
+  }
+  /// Receives elements of a type that is known at run time, as many as are sent.
+  /// @throws precondition_error if there are more than the memory holds; the epoch has failed then
+  void operator()(any_length<any_elements> data, rank_type sender) {
+    any_elements& v = data.container;
+    static_cast<void>(detail::bytes_at("recv", "the message", v.data(), v.capacity(), v.type().size()));
+    receive_length(detail::length_record_of(v), v, sender);
+    (*this)(v.data(), v.size(), v.type(), sender);
   }
   /// Starts the operation on elements of a type that is known at run time and returns its request; the memory must stay
   /// valid and untouched until it is complete.
   [[nodiscard]] request start(void* data, std::size_t count, any_element const& type, rank_type sender) {
     return this->launch(pair(sender), {type.size()}, detail::typed_call(open_record, type),
-                        {.output = static_cast<std::byte*>(data)}, count);
+                        {.output = detail::bytes_at("recv", "the message", data, count, type.size()).data()}, count);
   }
 
   using calls::operator();
@@ -182,6 +195,13 @@ class recv : public operator_base<op::transfer, Communicator>,
   [[nodiscard]] op::transfer pair(rank_type sender) const {
     detail::expect_peer("recv: the sender", sender, this->world().rank(), this->world().size());
     return {sender, this->world().rank()};
+  }
+  template <class Container>
+  [[gnu::always_inline]] void receive_length(call const& record, Container& container, rank_type sender) {
+    std::uint64_t length = 0;
+    this->run(pair(sender), {sizeof length}, record, {.output = detail::bytes_of(std::span(&length, 1))}, 1);
+    detail::prepare_next(detail::access::state(this->world()),
+                         [&] { container.resize(detail::integer_cast<std::size_t>(length)); });
   }
   template <class T>
   static constexpr call call_record = make_call(operation_kind::transfer, element_name<T>(), "", "");

@@ -55,6 +55,15 @@ struct named_t {
 
 namespace detail {
 
+/// The text that tells a named function from the library's reduction of its name, and one that commutes from one that
+/// does not.
+[[nodiscard]] constexpr std::string_view function_spelling(bool commutes) noexcept {
+  return commutes ? "function that commutes" : "function";
+}
+/// A type whose spelling tells functions that have no name apart.
+template <class F, bool Commutes>
+struct function_type {};
+
 template <class P>
 concept is_name = requires { P::text; };
 
@@ -122,11 +131,14 @@ class functor {
     return result;
   }();
 
-  /// The spelling of the function's type, which tells this reduction from others named "functor".
-  [[nodiscard]] static std::string_view spelling()
-    requires(!(detail::is_name<Properties> || ...))
-  {
-    return detail::type_spelling<F>();
+  /// The text that tells this reduction from others of its name: by its declaration that f commutes, and by the
+  /// spelling of the function's type if it has no name.
+  [[nodiscard]] static std::string_view spelling() {
+    if constexpr ((detail::is_name<Properties> || ...)) {
+      return detail::function_spelling(commutative);
+    } else {
+      return detail::type_spelling<detail::function_type<F, commutative>>();
+    }
   }
 
   /// Takes the function and its identity; see `reduce_with`.

@@ -12,7 +12,8 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// Declares to `reduce_with` that f(a, b) equals f(b, a). Topologies that do not keep rank order need it.
+/// Declares to `reduce_with` and `any_reduction` that f(a, b) equals f(b, a). Topologies that do not keep rank order
+/// need it.
 inline constexpr commutative_t commutative{};
 
 /// Declares to `reduce_with` that f(f(a, b), c) has the bits of f(a, f(b, c)). Every schedule groups in its own way;
@@ -69,7 +70,8 @@ template <class T, functor_property... Properties, class F>
 /// A world of one rank combines nothing, so its result is its contribution: take absolute values before the call if
 /// that matters. A reduction that converts every contribution is a class with `lift` (see the concept `reduction`).
 ///
-/// All ranks must give the same f; ranks compare its name or, without a name, its type.
+/// All ranks must give the same f; ranks compare its name or, without a name, its type, and if it is declared
+/// `commutative`.
 ///
 /// f must give an equivalent result for any grouping. Declarations (`commutative`, `associative`) are not checked: test
 /// them with test/laws/reduction.hpp. No schedule of ranks uses the identity, T{}.

@@ -10,6 +10,7 @@
 #include <tutti/any_reduction.hpp>
 #include <tutti/automatic.hpp>
 #include <tutti/detail/engine/optional_aggregators.hpp>
+#include <tutti/detail/tuning/aggregator_meter.hpp>
 #include <tutti/dup.hpp>
 #include <tutti/in_network/detail/udp/with_aggregator.hpp>
 #include <tutti/in_network/fpga_nic.hpp>
@@ -132,11 +133,12 @@ BOOST_AUTO_TEST_CASE(reductions_known_at_run_time_meet_typed_ones) {
     }
     return {};
   };
-  auto const counts = agree(4, lossless, [&](auto& world) { return meets(world, in_network{}); });
-  BOOST_TEST(counts.completed_results != 0U);
-  agree(4, lossless, [&](auto& world) {
+  auto const flat_counts = agree(4, lossless, [&](auto& world) { return meets(world, in_network{}); });
+  auto const deep_counts = agree(4, lossless, [&](auto& world) {
     return meets(world, tutti::hierarchical{tutti::binary_tree{}, in_network{}, 2});
   });
+  BOOST_TEST(flat_counts.completed_results != 0U);
+  BOOST_TEST(deep_counts.completed_results != 0U);
 }
 
 BOOST_AUTO_TEST_CASE(a_communicator_has_the_same_workers_always) {

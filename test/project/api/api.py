@@ -15,7 +15,7 @@ import re
 import sys
 import xml.etree.ElementTree as xml
 
-MOST_NAMES_OF_USERS = 89
+MOST_NAMES_OF_USERS = 90
 MAY_SHOW_DETAIL = {  # with reasons
     "shared_memory": "an alias that gives basic_shared_memory its doorbells; tests give it others",
     "cuda::peers": "an alias that gives a transport the driver of GPUs; tests give it a host that plays them",

@@ -25,8 +25,8 @@ TUTTI_DECL error calls_differ(rank_type me, std::string const& local_call, rank_
                       : "; all ranks must call the same operations in the same order"});
   } else {
     text +=
-        " with other settings: segment(), the full names of types and the arguments of the reduction must be the same "
-        "on all ranks";
+        " with other settings: segment(), the full names of types and the arguments of the reduction, such as "
+        "tutti::commutative for a function, must be the same on all ranks";
     if (local_call.find("(functor ") != std::string::npos) {
       text += "; so must the type of its function, unless tutti::function_name<\"...\"> names it";
     }

@@ -12,6 +12,7 @@
 #include <tutti/detail/engine/operation.hpp>
 #include <tutti/detail/engine/payload.hpp>
 #include <tutti/detail/engine/regions.hpp>
+#include <tutti/extend/any_length.hpp>
 #include <tutti/extend/buffer.hpp>
 #include <tutti/extend/message.hpp>
 #include <tutti/extend/operation.hpp>
@@ -19,6 +20,7 @@
 #include <tutti/extend/topology.hpp>
 #include <tutti/extend/transport.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -46,7 +48,11 @@ template <class Container>
   return {.object = &container, .is_listed = true, .fit = [](void* object, std::size_t& count) {
             auto& target = *static_cast<Container*>(object);
             target.resize(count);
-            return bytes_of(tutti::elements(target));
+            if constexpr (std::same_as<Container, any_elements>) {
+              return static_cast<std::byte*>(target.data());
+            } else {
+              return bytes_of(tutti::elements(target));
+            }
           }};
 }
 

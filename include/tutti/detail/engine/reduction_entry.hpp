@@ -30,7 +30,8 @@ struct reduction_entry {
         function_(f),
         context_(f_context),
         references_(1) {}
-  /// Describes R, computed by the kernels of `Kernels`, which has the same bits. An entry of the table, never deleted.
+  /// Describes R, computed by the kernels of `Kernels`, which has the same bits, but may lower where values of R's type
+  /// need no lowering. An entry of the table, never deleted.
   template <tutti::reduction R, tutti::reduction Kernels>
   constexpr reduction_entry(combining<R>, combining<Kernels> const& kernels) noexcept
       : code(kernels, 1),
@@ -38,7 +39,7 @@ struct reduction_entry {
         in_rank_order(combining<R>::in_rank_order) {
     static_assert(sizeof(typename R::value_type) == sizeof(typename Kernels::value_type));
     static_assert(contributes_elements<R> && combining<R>::work_fits_output && !combining<R>::lifts_for_aggregators);
-    static_assert(combining<R>::memories_differ == combining<Kernels>::memories_differ &&
+    static_assert(combining<R>::memories_differ <= combining<Kernels>::memories_differ &&
                   combining<R>::in_network == combining<Kernels>::in_network &&
                   combining<R>::in_rank_order == combining<Kernels>::in_rank_order);
   }

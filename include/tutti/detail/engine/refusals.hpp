@@ -6,6 +6,7 @@
 #include <tutti/extend/types.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 namespace tutti::inline v0_1_0::detail::inline engine {
@@ -45,6 +46,10 @@ namespace tutti::inline v0_1_0::detail::inline engine {
 /// Refuses a partition that has not a block for each rank. @throws precondition_error
 [[noreturn]] TUTTI_DECL void refuse_partition(std::string_view operation, rank_type blocks, rank_type ranks);
 
+/// Refuses elements that no memory holds, or that a null pointer is to hold. @throws precondition_error
+[[noreturn]] TUTTI_DECL void refuse_region(std::string_view operation, std::string_view argument, std::size_t count,
+                                           std::size_t size);
+
 /// Checks of an operator's arguments. @throws precondition_error
 inline void expect_root(char const* operation, rank_type root, rank_type ranks) {
   if (root >= ranks) [[unlikely]] {
@@ -68,6 +73,15 @@ inline void expect_block(char const* argument, char const* total_is, std::size_t
   }
 }
 
+/// Returns the bytes of `count` elements of this size, whose pointer is null or not.
+inline std::size_t expect_region(char const* operation, char const* argument, bool has_memory, std::size_t count,
+                                 std::size_t size) {
+  std::size_t bytes = 0;
+  if (__builtin_mul_overflow(count, size, &bytes) || bytes > PTRDIFF_MAX || (!has_memory && count != 0)) [[unlikely]] {
+    refuse_region(operation, argument, count, size);
+  }
+  return bytes;
+}
 inline void expect_partition(char const* operation, partition const& blocks, rank_type ranks) {
   if (blocks.size() != ranks) [[unlikely]] {
     refuse_partition(operation, blocks.size(), ranks);

@@ -5,6 +5,7 @@
 #include <tutti/extend/error.hpp>
 #include <tutti/extend/expects.hpp>
 
+#include <cstdint>
 #include <source_location>
 #include <string>
 
@@ -69,6 +70,16 @@ TUTTI_DECL void refuse_partition(std::string_view operation, rank_type blocks, r
   refuse(std::source_location::current(),
          {operation, ": the partition has ", blocks, " blocks, but this communicator has ", ranks,
           " ranks; give it a length for each rank"});
+}
+
+TUTTI_DECL void refuse_region(std::string_view operation, std::string_view argument, std::size_t count,
+                              std::size_t size) {
+  if (std::size_t const limit = PTRDIFF_MAX / size; count > limit) {
+    refuse(std::source_location::current(), {operation, ": ", argument, " has ", count, " elements of ", size,
+                                             " bytes, more than any memory; give at most ", limit});
+  }
+  refuse(std::source_location::current(), {operation, ": ", argument, " is null, but has ", count, " elements of ",
+                                           size, " bytes; give the address of the first one"});
 }
 
 }  // namespace tutti::detail::engine

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/detail/base/language.hpp>
+#include <tutti/detail/engine/refusals.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -18,13 +19,15 @@ template <class T>
   return reinterpret_cast<std::byte const*>(v.data());
 }
 
-/// The region of `count` elements of this size.
-[[nodiscard]] inline std::span<std::byte> bytes_at(void* data, std::size_t count, std::size_t size) noexcept {
-  return {static_cast<std::byte*>(data), count * size};
+/// The region of `count` elements of this size, an argument of an operation: both names are for the error.
+/// @throws precondition_error if it is null and not empty, or larger than any memory
+[[nodiscard]] inline std::span<std::byte> bytes_at(char const* operation, char const* argument, void* data,
+                                                   std::size_t count, std::size_t size) {
+  return {static_cast<std::byte*>(data), expect_region(operation, argument, data != nullptr, count, size)};
 }
-[[nodiscard]] inline std::span<std::byte const> bytes_at(void const* data, std::size_t count,
-                                                         std::size_t size) noexcept {
-  return {static_cast<std::byte const*>(data), count * size};
+[[nodiscard]] inline std::span<std::byte const> bytes_at(char const* operation, char const* argument, void const* data,
+                                                         std::size_t count, std::size_t size) {
+  return {static_cast<std::byte const*>(data), expect_region(operation, argument, data != nullptr, count, size)};
 }
 
 /// True if two regions do not overlap.

@@ -248,7 +248,7 @@ class segments {
 
   /// @throws precondition_error if there would be more segments than a number holds
   [[nodiscard]] TUTTI_COLD std::uint32_t segment_count(std::size_t segment_bytes) const;
-  /// Allocates `work` if the schedule uses it. @throws std::bad_alloc
+  /// Allocates `work` if the schedule uses it. @throws std::bad_alloc, precondition_error
   TUTTI_COLD void provide_work();
 
   /// The elements of a segment. Built in one expression: copying a slice just written in parts stalls the processor.
@@ -430,7 +430,10 @@ void segments<Communicator, Transfers>::provide_work() {
   if (!uses_work) {
     return;
   }
-  scratch_.reserve(context_.transport, count_ * context_.payload.size_of(memory::work));
+  std::size_t const size = context_.payload.size_of(memory::work);
+  expects(count_ <= SIZE_MAX / size, "the schedule needs an accumulator of ", size, " bytes for each of ", count_,
+          " elements, more than any memory; run the operation on parts of the vector");
+  scratch_.reserve(context_.transport, count_ * size);
   context_.memories.work = scratch_.get();
 }
 
