@@ -208,7 +208,7 @@ class launcher {
       choice.segment_bytes = segment_ != 0 ? segment_ : choice.segment_bytes;
       return choice;
     } else {
-      return {topology_, segment_ == 0 && blocks != nullptr ? segment_for(*blocks, size) : segment_};
+      return {topology_, segment_ == 0 && blocks != nullptr ? segment_for<Topology, Op>(*blocks, size) : segment_};
     }
   }
 

@@ -20,15 +20,25 @@
 
 namespace tutti::inline v0_1_0::detail::inline engine {
 
+/// True if no rank sends a block to two others, so that segments of the longest block overlap on their way. Elsewhere a
+/// rank is busy with sending that block, or receiving its parts, for as long as a way takes, and segments only cost.
+template <class Topology, class Op>
+concept forwards_each_block_once = std::same_as<Op, op::gather> || std::same_as<Op, op::scatter> ||
+                                   requires { requires Topology::forwards_each_block_once; };
+
 /// The segment size of a partition whose longest block is much longer than the others, if nobody has set one: ranks
 /// that forward that block in one piece would wait for each other. It grows with the square root of the block, 512 KiB
 /// for 8 MiB, as the best one does in the simulator, and is longer than a short block. 0: no segments.
-[[nodiscard]] inline std::size_t segment_for(partition const& blocks, std::size_t element_bytes) noexcept {
+template <class Topology, class Op>
+[[nodiscard]] std::size_t segment_for(partition const& blocks, std::size_t element_bytes) noexcept {
   auto const bits = std::bit_width(blocks.longest() * element_bytes);
-  return blocks.share_class() == 0 ? 0 : std::size_t{128} << static_cast<unsigned>(bits + 1) / 2;
+  return !forwards_each_block_once<Topology, Op> || blocks.share_class() == 0
+             ? 0
+             : std::size_t{128} << static_cast<unsigned>(bits + 1) / 2;
 }
 
 /// The segment size of blocks whose lengths no rank knows all of: no segments.
+template <class Topology, class Op>
 [[nodiscard]] constexpr std::size_t segment_for(pair_lengths const&, std::size_t) noexcept {
   return 0;
 }
