@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "expectation.hpp"
 #include "meeting.hpp"
 #include "pattern.hpp"
 #include "record.hpp"
@@ -45,7 +46,7 @@ class memory {
   ~memory() { give_back(); }
 
   std::span<float> floats(std::size_t count) {
-    std::size_t const bytes = (count * sizeof(float) + page - 1) / page * page;
+    std::size_t const bytes = std::max((count * sizeof(float) + page - 1) / page, std::size_t{1}) * page;
     if (bytes > bytes_ || bytes < bytes_ / 2) {
       give_back();
       data_ = static_cast<float*>(take(bytes));
@@ -92,20 +93,17 @@ template <contender Contender>
 class batches {
  public:
   batches(Contender& contender, meeting& meet)
-      : contender_(&contender),
-        meet_(&meet),
-        input_(contender),
-        output_(contender),
-        contribution_(contender.rank()),
-        root_(0),
-        sum_(pattern::sum(contender.size())) {}
+      : contender_(&contender), meet_(&meet), input_(contender), output_(contender), contribution_(contender.rank()) {}
 
   record run(work const& w) {
     vectors v;
-    v.output = output_.floats(w.count());
-    v.input = w.input == inputs::rewritten || w.op == operation::broadcast ? v.output : input_.floats(w.count());
+    expectation const expected(w, contender_->rank(), contender_->size());
+    v.output = output_.floats(expected.output_count());
+    v.input = (w.input == inputs::rewritten && is_in_place(w.op)) || w.op == operation::broadcast
+                  ? v.output
+                  : input_.floats(expected.input_count());
     record r;
-    contender_->prepare(w, v, [&](auto&& operate) { r = measure(w, v, operate); });
+    contender_->prepare(w, v, [&](auto&& operate) { r = measure(w, v, expected, operate); });
     if (w.bytes * contender_->size() > kept_bytes) {  // leaves the memory to other contenders
       input_.give_back();
       output_.give_back();
@@ -117,19 +115,19 @@ class batches {
   static constexpr std::size_t kept_bytes = std::size_t{128} << 20;  ///< bytes of all ranks, kept between batches
 
   template <class Operate>
-  record measure(work const& w, vectors const& v, Operate& operate) {
+  record measure(work const& w, vectors const& v, expectation const& expected, Operate& operate) {
     record r{.rank = contender_->rank(), .iterations = w.iterations};
-    pattern const& expected = w.op == operation::allreduce ? sum_ : root_;
-    bool const writes = w.input == inputs::rewritten && (w.op == operation::allreduce || contender_->rank() == 0);
+    bool const contributes = w.op != operation::broadcast || contender_->rank() == 0;
+    bool const writes = w.input == inputs::rewritten && contributes;
 
     // Performs one checked operation, into memory that holds nothing of the result, and some more to warm up.
     std::fill(v.output.begin(), v.output.end(), -1.F);
-    if (w.op == operation::allreduce || contender_->rank() == 0) {
+    if (contributes) {
       contribution_.write(v.input, 0);
     }
     contender_->barrier();
     operate();
-    if (!expected.equals(v.output, 0)) {
+    if (!expected.is_met(v.output, 0)) {
       r.error = "the first result is wrong";
     }
     auto const step = [&](std::size_t turn) {
@@ -172,7 +170,7 @@ class batches {
     std::int64_t const messages_after = contender_->messages();
     r.messages = messages_after < 0 ? -1 : messages_after - messages_before;
     contender_->barrier();
-    if (r.error.empty() && !expected.equals(v.output, w.input == inputs::rewritten ? w.iterations : 0)) {
+    if (r.error.empty() && !expected.is_met(v.output, w.input == inputs::rewritten ? w.iterations : 0)) {
       r.error = "the last result is wrong";
     }
     return r;
@@ -195,8 +193,6 @@ class batches {
   memory<Contender> input_;
   memory<Contender> output_;
   pattern contribution_;
-  pattern root_;
-  pattern sum_;
 };
 
 }  // namespace bench

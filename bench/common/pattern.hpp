@@ -18,8 +18,8 @@ class pattern {
   /// The vector of one rank.
   explicit pattern(unsigned rank) : pattern(rank, rank + 1) {}
 
-  /// The sum of the vectors of all ranks.
-  static pattern sum(unsigned size) { return pattern(0, size); }
+  /// The sum of the vectors of ranks `first` to `end` - 1.
+  static pattern sum(unsigned first, unsigned end) { return pattern(first, end); }
 
   void write(std::span<float> v, std::size_t turn) const noexcept {
     float const* const source = at(turn);
@@ -28,8 +28,9 @@ class pattern {
     }
   }
 
-  [[nodiscard]] bool equals(std::span<float const> v, std::size_t turn) const noexcept {
-    float const* const expected = at(turn);
+  /// True if `v` holds the elements of a vector from element `begin` on.
+  [[nodiscard]] bool equals(std::span<float const> v, std::size_t turn, std::size_t begin = 0) const noexcept {
+    float const* const expected = at(turn, begin);
     for (std::size_t i = 0; i < v.size(); i += period) {
       if (std::memcmp(v.data() + i, expected, std::min(period, v.size() - i) * sizeof(float)) != 0) {
         return false;
@@ -46,7 +47,9 @@ class pattern {
       }
     }
   }
-  [[nodiscard]] float const* at(std::size_t turn) const noexcept { return table_.data() + turn * 17 % period; }
+  [[nodiscard]] float const* at(std::size_t turn, std::size_t begin = 0) const noexcept {
+    return table_.data() + (turn * 17 + begin) % period;
+  }
 
   std::vector<float> table_;
 };

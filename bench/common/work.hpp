@@ -3,15 +3,39 @@
 
 #include "settings.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
+#include <vector>
 
 namespace bench {
 
-enum class operation { allreduce, broadcast };  ///< sum of floats; from rank 0
+/// Reductions are sums of floats, and a broadcast is from rank 0. The blocks of *_90 are nearly all at rank 0, the
+/// others are mildly uneven: see `block_lengths`. In a halo each rank sends one half of its vector to each of its two
+/// neighbours in a circle.
+enum class operation {
+  allreduce,
+  broadcast,
+  allgatherv,
+  allgatherv_90,
+  reduce_scatterv,
+  reduce_scatterv_90,
+  alltoallv,
+  scan,
+  exscan,
+  halo
+};
+inline std::initializer_list<std::string_view> const operation_names{
+    "allreduce",          "broadcast", "allgatherv", "allgatherv_90", "reduce_scatterv",
+    "reduce_scatterv_90", "alltoallv", "scan",       "exscan",        "halo"};
+
+/// True if the operation is measured in place, unless inputs are constant.
+[[nodiscard]] constexpr bool is_in_place(operation op) noexcept {
+  return op == operation::allreduce || op == operation::broadcast || op == operation::scan || op == operation::exscan;
+}
 
 enum class inputs {
-  rewritten,  ///< in place; each contributing rank rewrites its vector before each operation, as training does
+  rewritten,  ///< in place if it can be; each contributing rank rewrites its vector before each operation
   constant,   ///< out of place, from untouched vectors (broadcast: the root's is untouched)
 };
 
@@ -23,7 +47,7 @@ enum class pace {
 /// One batch, alike for every contender.
 struct work {
   operation op = operation::allreduce;
-  std::size_t bytes = 4;  ///< length of each rank's vector
+  std::size_t bytes = 4;  ///< length of each rank's whole vector
   std::size_t iterations = 1;
   inputs input = inputs::rewritten;
   pace timing = pace::back_to_back;
@@ -35,7 +59,9 @@ struct work {
 
 inline work read_work(settings const& s) {
   work w;
-  w.op = s.one_of("op", {"allreduce", "broadcast"}) == "allreduce" ? operation::allreduce : operation::broadcast;
+  w.op = static_cast<operation>(
+      std::find(operation_names.begin(), operation_names.end(), s.one_of("op", operation_names)) -
+      operation_names.begin());
   w.bytes = s.number("bytes", w.bytes);
   w.iterations = s.number("iterations", w.iterations);
   w.input = s.one_of("inputs", {"rewritten", "constant"}) == "rewritten" ? inputs::rewritten : inputs::constant;
@@ -46,6 +72,41 @@ inline work read_work(settings const& s) {
     throw std::runtime_error("bytes must be a multiple of 4, and neither bytes nor iterations zero");
   }
   return w;
+}
+
+/// The lengths of the blocks of `size` ranks, in elements. With *_90 rank 0 has nine tenths and the others equal shares
+/// of the rest; else rank r has r + 1 parts of the vector.
+[[nodiscard]] inline std::vector<std::size_t> block_lengths(work const& w, unsigned size) {
+  bool const is_skewed = w.op == operation::allgatherv_90 || w.op == operation::reduce_scatterv_90;
+  std::size_t const rest = is_skewed && size > 1 ? w.count() / 10 : 0;
+  auto const begin = [&](std::size_t r) {
+    if (is_skewed) {
+      return r == 0 ? 0 : w.count() - rest + (size > 1 ? rest * (r - 1) / (size - 1) : 0);
+    }
+    return w.count() * (r * (r + 1)) / (std::size_t{size} * (size + 1));
+  };
+  std::vector<std::size_t> lengths(size);
+  for (unsigned r = 0; r < size; ++r) {
+    lengths[r] = begin(r + 1) - begin(r);
+  }
+  return lengths;
+}
+
+/// The lengths of the blocks that a rank sends to all ranks in an alltoallv: those of `block_lengths` in a circle, so
+/// that each rank sends and receives the whole of a vector.
+[[nodiscard]] inline std::vector<std::size_t> outgoing_lengths(work const& w, unsigned rank, unsigned size) {
+  std::vector<std::size_t> lengths = block_lengths(w, size);
+  std::rotate(lengths.begin(), lengths.end() - rank, lengths.end());
+  return lengths;
+}
+
+/// The lengths of the blocks that a rank receives from all ranks in an alltoallv.
+[[nodiscard]] inline std::vector<std::size_t> incoming_lengths(work const& w, unsigned rank, unsigned size) {
+  std::vector<std::size_t> lengths(size);
+  for (unsigned r = 0; r < size; ++r) {
+    lengths[r] = outgoing_lengths(w, r, size)[rank];
+  }
+  return lengths;
 }
 
 /// The error of a contender that does not offer this work.

@@ -58,9 +58,26 @@ class Program:
         return WAYS[self.implementation](self, op, size, ranks, inputs)
 
 
+# Topologies of tutti for operations on blocks of any lengths, and for scans.
+TOPOLOGIES = {
+    **dict.fromkeys(("allgatherv", "allgatherv_90"), ("ring", "doubling", "butterfly", "star", "direct")),
+    **dict.fromkeys(("reduce_scatterv", "reduce_scatterv_90"), ("ring", "butterfly", "star", "direct")),
+    "alltoallv": ("direct",),
+    **dict.fromkeys(("scan", "exscan"), ("chain", "doubling")),
+}
+OPERATIONS = ("allreduce", "broadcast", *TOPOLOGIES, "halo")
+
+
 def tutti_ways(program, op, size, ranks, inputs):
     if "tutti:automatic" in program.name:
-        return [Way("automatic")]
+        return [Way("automatic")] if op != "halo" else []
+    if op == "halo":
+        return [Way()]
+    if op in TOPOLOGIES:
+        whole = [Way(t) for t in TOPOLOGIES[op]]
+        if op not in ("scan", "exscan") or size < 128 * KIB:
+            return whole  # the lengths of blocks set the segments
+        return whole + [Way(t, s) for t in TOPOLOGIES[op] for s in (64 * KIB, 512 * KIB) if s < size]
     topologies = ["ring", "chain", "binary_tree", "doubling", "star", "direct"]
     if op == "allreduce" or ranks > 2:
         topologies.append("butterfly")
@@ -77,6 +94,8 @@ def tutti_ways(program, op, size, ranks, inputs):
 
 
 def limit_ways(program, op, size, ranks, inputs):
+    if op not in ("allreduce", "broadcast"):
+        return []
     if program.field == "tcp":
         names = ["direct", "doubling", "ring"] if op == "allreduce" else ["direct", "tree", "chain"]
         if ranks & (ranks - 1) and "doubling" in names:
@@ -94,6 +113,8 @@ def limit_ways(program, op, size, ranks, inputs):
 
 
 def gloo_ways(op, size, ranks, inputs, polls=True):
+    if op not in ("allreduce", "broadcast"):
+        return []
     if op == "broadcast":
         return [Way(n) for n in ["tree", "one_to_all"] + ["one_to_all_polling"] * polls]
     in_place = inputs == "rewritten"

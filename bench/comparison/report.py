@@ -95,8 +95,8 @@ def ratio_text(ratio):
 
 
 KINDS = {
-    ("rewritten", "back_to_back"): "in place, inputs rewritten, back to back",
-    ("rewritten", "barrier"): "in place, inputs rewritten, each after a barrier",
+    ("rewritten", "back_to_back"): "inputs rewritten, back to back",
+    ("rewritten", "barrier"): "inputs rewritten, each after a barrier",
     ("constant", "back_to_back"): "out of place, constant inputs, back to back",
     ("constant", "barrier"): "out of place, constant inputs, each after a barrier",
 }

@@ -66,7 +66,7 @@ def choose(world, cell, batch_seconds, trials):
     """Tries all ways of a contender, in turns. Returns the fastest as an entry, and the times of all. A way that kills
     the contender is the last one tried."""
     entries = []
-    error = "it offers no way to do this"
+    error = ""
     for way in world.program.ways(cell.op, cell.size, cell.ranks, cell.inputs):
         entry = Entry(world.program, way)
         try:

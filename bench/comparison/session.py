@@ -23,6 +23,8 @@ class Session:
         if cell not in self.entries:
             chosen = []
             for world in running().values():
+                if not world.program.ways(cell.op, cell.size, cell.ranks, cell.inputs):
+                    continue
                 entry, took = choose(world, cell, o.batch * 1e-3, o.trials)
                 chosen.append(entry)
                 self._tried.setdefault(cell, {}).setdefault(world.program.name, {}).update(took)

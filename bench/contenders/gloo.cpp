@@ -55,6 +55,7 @@ class gloo_rank {
     std::vector<float*> const in_place{v.output.data()};
     int const count = static_cast<int>(w.count());
     bool const is_allreduce = w.op == bench::operation::allreduce;
+    bool const is_broadcast = w.op == bench::operation::broadcast;
     if (is_allreduce && !poll && (name == "ring" || name == "bcube")) {
       gloo::AllreduceOptions options(context);
       if (v.input.data() != v.output.data()) {
@@ -73,13 +74,13 @@ class gloo_rank {
     } else if (is_allreduce && name == "ring_chunked" && v.input.data() == v.output.data()) {
       gloo::AllreduceRingChunked<float> sum(context, in_place, count);
       use([&] { sum.run(); });
-    } else if (!is_allreduce && name == "tree" && !poll) {
+    } else if (is_broadcast && name == "tree" && !poll) {
       gloo::BroadcastOptions options(context);
       options.setOutput(v.output.data(), w.count());
       options.setRoot(0);
       options.setTag(3);
       use([&] { gloo::broadcast(options); });
-    } else if (!is_allreduce && name == "one_to_all") {
+    } else if (is_broadcast && name == "one_to_all") {
       gloo::BroadcastOneToAll<float> share(context, in_place, w.count());
       use([&] { share.run(); });
     } else {

@@ -34,6 +34,9 @@ class memory_limit {
 
   template <class Use>
   void prepare(work const& w, vectors const& v, Use const& use) {
+    if (w.op != operation::allreduce && w.op != operation::broadcast) {
+      throw not_offered(w);
+    }
     board::place& own_place = state_->places[rank_];
     own_place.input = v.input.data();
     own_place.output = v.output.data();

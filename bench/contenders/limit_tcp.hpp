@@ -57,7 +57,7 @@ class tcp_limit {
       if (w.algorithm.starts_with("ping_pong") && size_ == 2) {
         return use([&, may_sleep = w.algorithm == "ping_pong_asleep"] { ping_pong(v, may_sleep); });
       }
-    } else {
+    } else if (w.op == operation::broadcast) {
       std::vector<unsigned> children;
       for (unsigned distance = 1; distance < size_; distance *= 2) {
         if (w.algorithm == "tree" && rank_ < distance && rank_ + distance < size_) {

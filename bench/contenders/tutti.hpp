@@ -11,6 +11,7 @@
 #include <tutti/topology/in_network.hpp>
 #include <tutti/tutti.hpp>
 
+#include <cstddef>
 #include <cstdio>
 #include <exception>
 #include <optional>
@@ -73,11 +74,16 @@ class tutti_rank {
  private:
   template <class Use>
   void prepare_over_ranks(work const& w, vectors const& v, Use const& use) {
+    if (w.op == operation::halo && w.algorithm.empty()) {
+      return prepare_halo(v, use);
+    }
     if (w.algorithm == tutti::automatic::name) {
       if (!best_) {
         best_.emplace(tutti::automatic(*world_).for_memory(kind_));
       }
-      prepare_topology(*best_, w, v, use);
+      if (!prepare_topology(*best_, w, v, use)) {
+        throw not_offered(w);
+      }
       return;
     }
     bool const is_prepared = prepare_one_of<tutti::ring, tutti::chain, tutti::binary_tree, tutti::double_tree,
@@ -118,17 +124,65 @@ class tutti_rank {
         use([&] { share(v.output, 0); });
         return true;
       }
-    } else if constexpr (tutti::offers<Topology, tutti::op::allreduce>) {
-      tutti::allreduce sum{*world_, topology, tutti::sum<float>{}};
-      sum.segment(w.segment);
-      if (w.input == inputs::rewritten) {
-        use([&] { sum(v.output); });
-      } else {
-        use([&] { sum(v.input, v.output); });
+    } else if (w.op == operation::allreduce) {
+      if constexpr (tutti::offers<Topology, tutti::op::allreduce>) {
+        tutti::allreduce sum{*world_, topology, tutti::sum<float>{}};
+        sum.segment(w.segment);
+        if (w.input == inputs::rewritten) {
+          use([&] { sum(v.output); });
+        } else {
+          use([&] { sum(v.input, v.output); });
+        }
+        return true;
       }
-      return true;
+    } else if constexpr (!separates_hosts<typename World::transport_type>) {
+      return prepare_blocks(topology, w, v, use);
     }
     return false;
+  }
+
+  /// Prepares operations on blocks of any lengths, and scans.
+  template <class Topology, class Use>
+  bool prepare_blocks(Topology topology, work const& w, vectors const& v, Use const& use) {
+    auto const run = [&](auto&& collective, auto const&... blocks) {
+      collective.segment(w.segment);
+      use([&] { collective(v.input, v.output, blocks...); });
+      return true;
+    };
+    tutti::sum<float> const sum;
+    if (w.op == operation::allgatherv || w.op == operation::allgatherv_90) {
+      if constexpr (tutti::offers<Topology, tutti::op::allgather>) {
+        return run(tutti::allgather{*world_, topology}, tutti::partition(block_lengths(w, size())));
+      }
+    } else if (w.op == operation::reduce_scatterv || w.op == operation::reduce_scatterv_90) {
+      if constexpr (tutti::offers<Topology, tutti::op::reduce_scatter>) {
+        return run(tutti::reduce_scatter{*world_, topology, sum}, tutti::partition(block_lengths(w, size())));
+      }
+    } else if (w.op == operation::alltoallv) {
+      if constexpr (tutti::offers<Topology, tutti::op::alltoall>) {
+        return run(tutti::alltoall{*world_, topology}, tutti::partition(outgoing_lengths(w, rank(), size())),
+                   tutti::partition(incoming_lengths(w, rank(), size())));
+      }
+    } else if constexpr (tutti::offers<Topology, tutti::op::scan>) {
+      return w.op == operation::scan     ? run(tutti::scan{*world_, topology, sum})
+             : w.op == operation::exscan ? run(tutti::exscan{*world_, topology, sum})
+                                         : false;
+    }
+    return false;
+  }
+
+  /// Prepares the exchange of halves of the vector with both neighbours.
+  template <class Use>
+  void prepare_halo(vectors const& v, Use const& use) {
+    tutti::rank_type const left = (rank() + size() - 1) % size();
+    tutti::rank_type const right = (rank() + 1) % size();
+    std::size_t const half = v.input.size() / 2;
+    tutti::exchange halos{*world_};
+    halos.send(v.input.first(half), left);
+    halos.send(v.input.subspan(half), right);
+    halos.recv(v.output.first(half), right);
+    halos.recv(v.output.subspan(half), left);
+    use([&] { halos(); });
   }
 
   World* world_;

@@ -368,11 +368,8 @@ class exscan<Communicator, Topology, any_reduction>
   using entry = detail::reduction_entry;
 
   operation describe(entry const& e, void const* input, void* output, std::size_t count) const {
-    bool const has_result = this->world().rank() != 0;
-    return {{},
-            has_result ? detail::any_vectors("exscan", e, input, output, count)
-                       : detail::any_input("exscan", e, input, count),
-            count};
+    void* const result = this->world().rank() == 0 ? const_cast<void*>(input) : output;  // rank 0 only sends
+    return {{}, detail::any_vectors("exscan", e, input, result, count), count};
   }
   operation describe(entry const& e, void* data, std::size_t count) const { return describe(e, data, data, count); }
 };

@@ -7,6 +7,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <functional>
@@ -65,11 +66,12 @@ bench::record run(lonely& c, bench::work const& w) {
 
 std::vector<bench::work> all_works() {
   std::vector<bench::work> works;
-  for (auto const op : {operation::allreduce, operation::broadcast}) {
+  for (std::size_t op = 0; op < bench::operation_names.size(); ++op) {
     for (auto const input : {inputs::rewritten, inputs::constant}) {
       for (auto const timing : {pace::back_to_back, pace::barrier}) {
         for (std::size_t const bytes : {std::size_t{4}, std::size_t{8196}, std::size_t{40004}}) {
-          works.push_back({.op = op, .bytes = bytes, .iterations = 20, .input = input, .timing = timing});
+          works.push_back(
+              {.op = static_cast<operation>(op), .bytes = bytes, .iterations = 20, .input = input, .timing = timing});
         }
       }
     }
@@ -100,7 +102,44 @@ BOOST_AUTO_TEST_CASE(one_wrong_element_is_found) {
         right(v);
         v.output[place] += 1;
       }};
-      BOOST_TEST(run(c, w).error != "");
+      BOOST_TEST((run(c, w).error != "") == (w.op != operation::exscan));  // rank 0 of an exscan has no result
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(parts_cover_results_and_each_element_reaches_as_many_ranks_as_it_should) {
+  for (bench::work const& w : all_works()) {
+    for (unsigned size = 1; size <= 5; ++size) {
+      std::vector<std::size_t> uses(size * w.count());  // count for each element of each rank
+      std::size_t inputs_count = 0;
+      for (unsigned rank = 0; rank < size; ++rank) {
+        bench::expectation const expected(w, rank, size);
+        inputs_count += expected.input_count();
+        std::vector<int> writes(expected.output_count());
+        for (auto const& part : expected.parts()) {
+          for (std::size_t i = 0; i < part.count; ++i) {
+            ++writes[part.begin + i];
+            for (unsigned source = part.first_rank; source < part.end_rank; ++source) {
+              ++uses[source * w.count() + part.source_begin + i];
+            }
+          }
+        }
+        BOOST_TEST(std::ranges::count(writes, 1) == (w.op == operation::exscan && rank == 0 ? 0 : std::ssize(writes)));
+      }
+      bool const is_gather = w.op == operation::allgatherv || w.op == operation::allgatherv_90;
+      BOOST_TEST(inputs_count == (is_gather ? w.count() : size * w.count()));
+      for (unsigned source = 0; source < size; ++source) {
+        std::size_t const ranks = w.op == operation::allreduce || is_gather ? size
+                                  : w.op == operation::broadcast            ? (source == 0 ? size : 0)
+                                  : w.op == operation::scan                 ? size - source
+                                  : w.op == operation::exscan               ? size - source - 1
+                                                                            : 1;
+        std::size_t const begin = source * w.count();
+        std::size_t const end = begin + (is_gather ? bench::block_lengths(w, size)[source] : w.count());
+        BOOST_TEST(std::all_of(uses.begin() + static_cast<std::ptrdiff_t>(begin),
+                               uses.begin() + static_cast<std::ptrdiff_t>(end),
+                               [ranks](std::size_t n) { return n == ranks; }));
+      }
     }
   }
 }
@@ -128,7 +167,7 @@ BOOST_AUTO_TEST_CASE(vectors_differ_from_turn_to_turn_and_from_rank_to_rank) {
     BOOST_TEST(!second.equals(a, turn));
     BOOST_TEST(!first.equals(a, turn + 1));
     std::transform(a.begin(), a.end(), b.begin(), b.begin(), std::plus<>{});
-    BOOST_TEST(bench::pattern::sum(2).equals(b, turn));
+    BOOST_TEST(bench::pattern::sum(0, 2).equals(b, turn));
     a[4999] += 1;
     BOOST_TEST(!first.equals(a, turn));
   }

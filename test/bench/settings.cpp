@@ -10,6 +10,7 @@
 #include <fstream>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 BOOST_AUTO_TEST_CASE(words_are_names_and_values) {
@@ -73,6 +74,10 @@ BOOST_AUTO_TEST_CASE(work_is_read_and_checked) {
       bench::settings("op=broadcast bytes=1024 iterations=5 inputs=constant pace=barrier algorithm=ring segment=512"));
   BOOST_TEST(
       (w.op == bench::operation::broadcast && w.input == bench::inputs::constant && w.timing == bench::pace::barrier));
+  for (std::string_view const name : bench::operation_names) {
+    auto const other = bench::read_work(bench::settings("op=" + std::string(name)));
+    BOOST_TEST(bench::operation_names.begin()[static_cast<std::size_t>(other.op)] == name);
+  }
   BOOST_TEST(w.count() == 256);
   BOOST_TEST(w.iterations == 5);
   BOOST_TEST(w.algorithm == "ring");

@@ -28,7 +28,7 @@ namespace tutti::inline v0_1_0 {
 /// @throws error like all operations
 ///
 /// Cost: the topology's schedule for op::exscan, where S is the bytes of all `count` accumulators; scratch memory of S
-/// on rank 0. A rank that runs ahead of the next one copies what it sends: up to 8 buffers of S.
+/// on rank 0 if the reduction lifts. A rank that runs ahead of the next one copies what it sends: up to 8 buffers of S.
 /// Thread safety: as the communicator.
 template <class Communicator, class Topology, class Reduction>
   requires runs<op::exscan, Communicator, Topology, Reduction>
@@ -86,8 +86,10 @@ class exscan : public operator_base<op::exscan, Communicator, Topology, Reductio
       make_call(operation_kind::exscan, element_name<contribution_type>(), Reduction::name, Topology::name);
 
   detail::memories memory(std::span<contribution_type const> input, std::span<value_type> output) const {
-    if (this->world().rank() == 0) {
-      return {.input = detail::bytes_of(input)};
+    if (this->world().rank() == 0) {  // only sends
+      std::byte const* const data = detail::bytes_of(input);
+      return {.input = data,
+              .work = detail::combining<Reduction>::work_fits_input ? const_cast<std::byte*>(data) : nullptr};
     }
     detail::expect_size("exscan: the output, like the input,", output.size(), input.size());
     expects(detail::same_or_apart(input, output),

@@ -81,7 +81,8 @@ class operator_base : detail::launcher_of<Op, Communicator, Parts...> {
   /// Cuts vectors into segments of at most this many bytes, several under way at once; 0: no cut. If
   /// blocks belong to ranks, as in reduce_scatter, gather and alltoall, every block is cut. If this is 0, a topology
   /// that picks its schedules, such as tutti::automatic, also picks the segments; and a partition with a block that is
-  /// more than twice as long as an equal one is cut into segments that suit that block, such as 512 KiB for 8 MiB.
+  /// more than twice as long as an equal one is cut into segments that suit that block, such as 512 KiB for 8 MiB, in a
+  /// gather, in a scatter, and over tutti::ring.
   void segment(std::size_t bytes) noexcept { launcher::segment(bytes); }
 
   /// The label of operations in errors, traces and the flight recorder; empty, the default: none.

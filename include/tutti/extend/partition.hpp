@@ -3,9 +3,11 @@
 
 #include <tutti/detail/base/linkage.hpp>
 #include <tutti/extend/element.hpp>
+#include <tutti/extend/operation.hpp>
 #include <tutti/extend/types.hpp>
 
 #include <bit>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -73,12 +75,27 @@ class partition {
 
 namespace detail {
 
+/// True if no rank sends a block to two others, so that segments of the longest block overlap on their way. Elsewhere a
+/// rank is busy with sending that block, or receiving its parts, for as long as a way takes, and segments only cost.
+template <class Topology, class Op>
+[[nodiscard]] constexpr bool forwards_each_block_once(Topology const& topology, Op const&) noexcept {
+  if constexpr (requires { topology.forwards_each_block_once(); }) {
+    return std::same_as<Op, op::gather> || std::same_as<Op, op::scatter> || topology.forwards_each_block_once();
+  } else {
+    return std::same_as<Op, op::gather> || std::same_as<Op, op::scatter>;
+  }
+}
+
 /// The segment size of a partition whose longest block is much longer than the others, if nobody has set one: ranks
 /// that forward that block in one piece would wait for each other. It grows with the square root of the block, 512 KiB
 /// for 8 MiB, as the best one does in the simulator, and is longer than a short block. 0: no segments.
-[[nodiscard]] inline std::size_t segment_for(partition const& blocks, std::size_t element_bytes) noexcept {
+template <class Topology, class Op>
+[[nodiscard]] std::size_t segment_for(Topology const& topology, Op const& op, partition const& blocks,
+                                      std::size_t element_bytes) noexcept {
   auto const bits = std::bit_width(blocks.longest() * element_bytes);
-  return blocks.share_class() == 0 ? 0 : std::size_t{128} << static_cast<unsigned>(bits + 1) / 2;
+  return blocks.share_class() != 0 && forwards_each_block_once(topology, op)
+             ? std::size_t{128} << static_cast<unsigned>(bits + 1) / 2
+             : 0;
 }
 
 }  // namespace detail

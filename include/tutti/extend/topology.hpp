@@ -96,6 +96,9 @@ struct step {
 /// In the costs of topologies, n is the number of ranks, L the latency of a message, G the time per byte, and S the
 /// bytes of the vector. A long vector is cut into segments: the whole schedule runs once for each, and cuts it into
 /// blocks.
+///
+/// A topology may offer a predicate `forwards_each_block_once()`, true if no rank sends a block of an allgather or
+/// reduce_scatter to two others, as in a ring. Then a partition with one long block is cut into segments.
 template <class T>
 concept topology = std::copyable<T> && requires {
   { T::name } -> std::convertible_to<std::string_view>;

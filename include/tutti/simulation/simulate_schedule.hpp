@@ -137,8 +137,9 @@ template <class Topology, class Op>
             blocks.size(), ", and of elements, ", blocks.count(), ", not for ", n, " ranks and ", vector.count,
             " elements");
     begins = blocks.begins().data();
-    vector.segment_bytes =
-        vector.segment_bytes != 0 ? vector.segment_bytes : detail::segment_for(blocks, vector.element_bytes);
+    if (vector.segment_bytes == 0) {
+      vector.segment_bytes = detail::segment_for(topology, op, blocks, vector.element_bytes);
+    }
   }
   detail::simulator sim(net, n, options, /*carries=*/false);
   std::vector<rank_type> all_ranks(n);

@@ -24,6 +24,8 @@ struct ring {
   static constexpr bool keeps_rank_order = false;
   /// True if only `input` is ever sent to be folded, and no partial sums.
   static constexpr bool sends_raw_contributions = false;
+  /// True, since a rank sends each block of an allgather and reduce_scatter to one other rank.
+  [[nodiscard]] static constexpr bool forwards_each_block_once() noexcept { return true; }
 
   /// The number of blocks of the vector.
   [[nodiscard]] constexpr std::uint32_t blocks(op::reduce_scatter, rank_type n) const { return n; }

@@ -80,6 +80,8 @@ class selection {
 
   /// The schedule that was picked.
   [[nodiscard]] constexpr schedule_kind kind() const noexcept { return kind_; }
+  /// True for the schedule of ring.
+  [[nodiscard]] constexpr bool forwards_each_block_once() const noexcept { return kind_ == schedule_kind::ring; }
   /// True if the schedule is hierarchical, so it needs the map of the hosts.
   [[nodiscard]] static constexpr bool groups_hosts(schedule_kind kind) noexcept {
     return kind >= schedule_kind::hosts_doubling;

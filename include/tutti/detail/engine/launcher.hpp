@@ -220,22 +220,25 @@ class launcher {
     if constexpr (picks) {
       schedule_requirements needs = requirements(payload);
       needs.share_class = blocks != nullptr ? blocks->share_class() : 0;
-      auto choice = topology_.choose(op, count * size, needs);
-      choice.segment_bytes = segment_bytes(choice.segment_bytes, size, blocks);
-      return choice;
+      return choose_segments(topology_.choose(op, count * size, needs), op, size, blocks);
     } else {
-      return {topology_, segment_bytes(0, size, blocks)};
+      return choose_segments({topology_, 0}, op, size, blocks);
     }
   }
-  /// The segment size that the user set, or else the picked one, or else the one that suits the longest block.
-  [[nodiscard]] std::size_t segment_bytes(std::size_t pick_bytes, [[maybe_unused]] std::size_t size,
-                                          [[maybe_unused]] lengths_of<Op> const* blocks) const {
-    std::size_t const request = segment_ != 0 ? segment_ : pick_bytes;
-    if constexpr (takes_partition<Op>) {
-      return request == 0 && blocks != nullptr ? segment_for(*blocks, size) : request;
-    } else {
-      return request;
+  /// The choice, in segments of the size that the user set, or else the picked one, or else the one that suits the
+  /// longest block.
+  [[nodiscard]] schedule_choice<schedule> choose_segments(schedule_choice<schedule> choice,
+                                                          [[maybe_unused]] Op const& op,
+                                                          [[maybe_unused]] std::size_t size,
+                                                          [[maybe_unused]] lengths_of<Op> const* blocks) const {
+    if (segment_ != 0) {
+      choice.segment_bytes = segment_;
+    } else if constexpr (takes_partition<Op>) {
+      if (choice.segment_bytes == 0 && blocks != nullptr) {
+        choice.segment_bytes = segment_for(choice.topology, op, *blocks, size);
+      }
     }
+    return choice;
   }
 
   /// Writes the call record and the label of an operation, and checks the order in which its schedule combines.

@@ -41,6 +41,8 @@ struct combining {
   static constexpr bool lifts_for_aggregators = lifts<R>;
   /// True if `work` may be the user's own output.
   static constexpr bool work_fits_output = accumulates_in_elements<R>;
+  /// True if `work` may be the user's own input, in operations that write neither.
+  static constexpr bool work_fits_input = !lifts<R>;
   /// True if contributions, accumulators and results are different values.
   static constexpr bool memories_differ = lifts<R> || !lowers_nan_only<R> || !work_fits_output;
 

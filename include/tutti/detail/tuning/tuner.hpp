@@ -196,7 +196,9 @@ class tuner {
           partition const* const lengths = blocks ? &*blocks : nullptr;
           bool const may_cut = schedule.messages_in_segment() <= max_messages_in_segments && profile_.ranks > 1;
           // An operation for which no segments are picked cuts a long block all the same.
-          std::size_t const priced_bytes = segment != 0 ? segment : blocks && may_cut ? segment_for(*blocks, 1) : 0;
+          std::size_t const priced_bytes = segment != 0        ? segment
+                                           : blocks && may_cut ? segment_for(s, op, *blocks, 1)
+                                                               : 0;
           if (segment == 0 || (may_cut && schedule.segments(bytes, segment, lengths) > 1)) {
             result.push_back({{s, segment},
                               schedules.size() - 1,
