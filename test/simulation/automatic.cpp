@@ -204,6 +204,18 @@ BOOST_AUTO_TEST_CASE(what_is_measured_predicts_the_simulator_and_picks_its_best)
   BOOST_TEST(good * 100 >= cells * 95, good << " of " << cells << " picks are within 10 % of the best");
 }
 
+// The rounds of `doubling` pay most among many ranks.
+BOOST_AUTO_TEST_CASE(many_ranks_exchange_short_blocks_in_rounds) {
+  constexpr rank_type n = 360;
+  std::vector<rank_type> labels(n);
+  host_map const hosts(labels);
+  network_profile p{.ranks = n, .hosts = 1, .start = 100'000};
+  p.within_host = {.latency = 1'000'000,
+                   .points = {{.bytes = 4, .send = 300'000, .lead = 300'000, .receive = 300'000}}};
+  tuner t(p, hosts, memory_kind::ordinary);
+  BOOST_TEST((t.choose(op::alltoall{}, 4 * n, {}).topology.kind() == schedule_kind::doubling));
+}
+
 BOOST_AUTO_TEST_CASE(what_is_picked_is_the_first_of_all_that_are_priced) {
   std::mt19937 random(20261125);
   for (rank_type const n : {1U, 2U, 5U, 8U}) {

@@ -100,12 +100,13 @@ std::string agrees_in_segments(Topology topology, Op op, char const* op_name) {
         std::vector<std::size_t> lengths(n, is_uneven ? 1000 : 65'536);
         lengths[n / 2] = 65'536;
         tutti::partition const blocks(lengths);
-        tutti::partition const* const cut = is_uneven ? &blocks : nullptr;
+        tutti::partition const* const uneven_blocks = is_uneven ? &blocks : nullptr;
         for (tutti::loggp const& nic : nics) {
           for (std::size_t const segment : {4096U, 16'384U, 65'536U}) {
-            auto const modelled_time = model.time(loggp_network{nic, picoseconds(0)}, blocks.count(), segment, cut);
+            auto const modelled_time =
+                model.time(loggp_network{nic, picoseconds(0)}, blocks.count(), segment, uneven_blocks);
             auto const simulated_time =
-                simulate_schedule(one_switch(n, nic), topology, op, n, {blocks.count(), 1, segment, cut})
+                simulate_schedule(one_switch(n, nic), topology, op, n, {blocks.count(), 1, segment, uneven_blocks})
                     .time()
                     .count();
             if (modelled_time * 100 < simulated_time * 75 || modelled_time * 100 > simulated_time * 140) {

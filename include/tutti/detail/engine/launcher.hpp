@@ -212,13 +212,13 @@ class launcher {
     }
   }
   /// The segment size that the user set, or else the picked one, or else the one that suits the longest block.
-  [[nodiscard]] std::size_t segment_bytes(std::size_t picked, [[maybe_unused]] std::size_t size,
+  [[nodiscard]] std::size_t segment_bytes(std::size_t pick_bytes, [[maybe_unused]] std::size_t size,
                                           [[maybe_unused]] lengths_of<Op> const* blocks) const {
-    std::size_t const wanted = segment_ != 0 ? segment_ : picked;
+    std::size_t const request = segment_ != 0 ? segment_ : pick_bytes;
     if constexpr (takes_partition<Op>) {
-      return wanted == 0 && blocks != nullptr ? segment_for(*blocks, size) : wanted;
+      return request == 0 && blocks != nullptr ? segment_for(*blocks, size) : request;
     } else {
-      return wanted;
+      return request;
     }
   }
 

@@ -29,8 +29,8 @@ namespace tutti::inline v0_1_0::detail::inline tuning {
 class tuner {
  public:
   static constexpr std::array<std::size_t, 5> segment_sizes{0, 16 << 10, 64 << 10, 256 << 10, 1024 << 10};
-  /// Schedules with more messages take longer to price than they could gain.
-  static constexpr std::size_t max_messages = std::size_t{1} << 18;
+  /// Schedules with more steps, of all ranks together, take longer to price than they could gain.
+  static constexpr std::size_t max_steps = std::size_t{1} << 18;
   static constexpr std::size_t max_messages_in_segments = std::size_t{1} << 12;
 
   /// Chooses for vectors in memory `memory`. @pre the map outlives the tuner, and the profile is of the same world
@@ -73,7 +73,7 @@ class tuner {
     std::optional<partition> const blocks = typical_blocks<Op>(bytes, needs);
     for (candidate const& c : candidates(network, op, bytes, blocks, needs, schedules)) {
       predictions.push_back(
-          {c.way, schedules[c.schedule].time(network, bytes, c.segment_bytes, blocks ? &*blocks : nullptr)});
+          {c.way, schedules[c.schedule].time(network, bytes, c.priced_bytes, blocks ? &*blocks : nullptr)});
     }
     std::stable_sort(predictions.begin(), predictions.end(),
                      [](auto const& a, auto const& b) { return a.time < b.time; });
@@ -100,7 +100,7 @@ class tuner {
         break;
       }
       std::int64_t const price =
-          schedules[choices[i].schedule].time(network, bytes, choices[i].segment_bytes, blocks ? &*blocks : nullptr);
+          schedules[choices[i].schedule].time(network, bytes, choices[i].priced_bytes, blocks ? &*blocks : nullptr);
       if (price < time || (price == time && i < best)) {
         best = i;
         time = price;
@@ -171,9 +171,9 @@ class tuner {
   /// A choice with a lower bound of its time.
   struct candidate {
     schedule_choice<selection> way;
-    std::size_t schedule;       ///< index into `schedules`
-    std::size_t segment_bytes;  ///< the segments that it is priced in
-    std::int64_t least_time;    ///< lower bound of its time
+    std::size_t schedule;      ///< index into `schedules`
+    std::size_t priced_bytes;  ///< segment size of its price
+    std::int64_t least_time;   ///< lower bound of its price
   };
   template <class Op>
   [[nodiscard]] std::vector<candidate> candidates(profiled_network const& network, Op op, std::size_t bytes,
@@ -185,7 +185,7 @@ class tuner {
         selection const s(kind, hosts_);
         // `direct` prices an alltoall with any number of ranks, and the steps of `doubling` take less time: most are
         // local.
-        if (!result.empty() && !std::same_as<Op, op::alltoall> && steps(s, op) > max_messages) {
+        if (!result.empty() && !std::same_as<Op, op::alltoall> && steps(s, op) > max_steps) {
           continue;
         }
         timed_schedule& schedule = schedules.emplace_back(s, op, profile_.ranks);
@@ -193,10 +193,12 @@ class tuner {
           partition const* const lengths = blocks ? &*blocks : nullptr;
           bool const may_cut = schedule.messages_in_segment() <= max_messages_in_segments && profile_.ranks > 1;
           // An operation for which no segments are picked cuts a long block all the same.
-          std::size_t const cut = segment != 0 ? segment : blocks && may_cut ? segment_for(*blocks, 1) : 0;
+          std::size_t const priced_bytes = segment != 0 ? segment : blocks && may_cut ? segment_for(*blocks, 1) : 0;
           if (segment == 0 || (may_cut && schedule.segments(bytes, segment, lengths) > 1)) {
-            result.push_back(
-                {{s, segment}, schedules.size() - 1, cut, schedule.least_time(network, bytes, cut, lengths)});
+            result.push_back({{s, segment},
+                              schedules.size() - 1,
+                              priced_bytes,
+                              schedule.least_time(network, bytes, priced_bytes, lengths)});
           }
         }
       }
