@@ -28,6 +28,27 @@
 
 namespace tutti::inline v0_1_0 {
 
+namespace detail {
+
+/// Marks that this thread calls a function that was posted to a progress_thread, which must not wait.
+class posted_function {
+ public:
+  posted_function() noexcept : outer_(std::exchange(is_current_, true)) {}
+  posted_function(posted_function const&) = delete;
+  posted_function& operator=(posted_function const&) = delete;
+  ~posted_function() { is_current_ = outer_; }
+
+  /// True if this thread calls such a function.
+  [[nodiscard]] static bool is_current() noexcept { return is_current_; }
+
+ private:
+  static constinit inline thread_local bool is_current_ = false;
+
+  bool outer_;
+};
+
+}  // namespace detail
+
 /// A thread that advances the operations of a communicator while the owner computes, and starts the
 /// operations that other threads post.
 ///
@@ -83,7 +104,7 @@ class progress_thread {
   /// posted ends with the same reason, as all calls on that communicator.
   ///
   /// Waits while as many operations are open as the thread has capacity for. A `start` or an `on_end` may post, too,
-  /// and never waits.
+  /// and never waits; an `on_end`, which must not throw, catches the exceptions of such a post.
   ///
   /// @pre the caller does not hold the lock of `pause()`; `on_end` does not throw, which its type says (noexcept)
   /// @throws precondition_error if the thread has ended because another one used the communicator without the lock;
@@ -135,19 +156,6 @@ class progress_thread {
   };
   using task_list = std::list<std::unique_ptr<task>>;
 
-  /// Marks that this thread calls a function that was posted, which must not wait.
-  class posted_function {
-   public:
-    posted_function() noexcept : outer_(std::exchange(is_in_posted_function, true)) {}
-    posted_function(posted_function const&) = delete;
-    posted_function& operator=(posted_function const&) = delete;
-    ~posted_function() { is_in_posted_function = outer_; }
-
-   private:
-    bool outer_;
-  };
-  static constinit inline thread_local bool is_in_posted_function = false;
-
   void wake() const noexcept {
     std::uint64_t const increment = 1;
     // Fails only if the count is full, and then the descriptor is readable.
@@ -159,7 +167,8 @@ class progress_thread {
     item.push_back(std::move(next));
     {
       std::unique_lock lock(queue_mutex_);
-      has_room_.wait(lock, [&] { return open_count_ < capacity_ || is_in_posted_function || refusal_; });
+      has_room_.wait(lock,
+                     [&] { return open_count_ < capacity_ || detail::posted_function::is_current() || refusal_; });
       if (refusal_) {
         std::rethrow_exception(refusal_);
       }
@@ -183,7 +192,7 @@ class progress_thread {
       std::exception_ptr refusal;
       try {
         {
-          posted_function const mark;
+          detail::posted_function const mark;
           (*place)->pending = (*place)->begin();
         }
         if ((*place)->pending.valid()) {
@@ -206,7 +215,7 @@ class progress_thread {
       --open_count_;
     }
     has_room_.notify_one();
-    posted_function const mark;
+    detail::posted_function const mark;
     own_task.front()->end(std::move(cause));
   }
 
@@ -214,8 +223,8 @@ class progress_thread {
     try {
       drive();
     } catch (precondition_error const&) {
-      // The owner has used the communicator without the lock, and gets the error there. It may still be inside, so the
-      // operations under way end there, or in the destructor.
+      // The owner has used the communicator without the lock, and gets the error there. The operations under way end
+      // when the last thread leaves the communicator.
       task_list waiting;
       {
         std::lock_guard const lock(queue_mutex_);

@@ -386,6 +386,32 @@ BOOST_AUTO_TEST_CASE(all_that_was_posted_fails_for_one_reason) {
   });
 }
 
+BOOST_AUTO_TEST_CASE(a_misused_communicator_ends_what_is_posted) {
+  support::agree<tutti::loopback>(2, [](auto& world) -> std::string {
+    int word = 0;
+    if (world.rank() == 1) {
+      try {
+        tutti::recv{world}(word, 0);  // rank 0 sends nothing
+      } catch (tutti::error const&) {
+        return {};
+      }
+      return "no error";
+    }
+    tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
+    tutti::progress_thread background{world};
+    auto const end = background.post([&] { return sum.start(word); });
+    std::exception_ptr refusal;
+    while (refusal == nullptr) {
+      try {
+        world.poll();  // without the lock
+      } catch (tutti::precondition_error const&) {
+        refusal = std::current_exception();
+      }
+    }
+    return end.wait_for(std::chrono::seconds(30)) == std::future_status::ready ? "" : "it has not ended";
+  });
+}
+
 // The deadline passes while the thread waits on another communicator.
 BOOST_AUTO_TEST_CASE(a_function_at_the_end_may_own_all_that_it_ends) {
   support::agree<tutti::loopback>(2, [](auto& world) -> std::string {

@@ -6,6 +6,7 @@
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/barrier.hpp>
 #include <tutti/collective/broadcast.hpp>
+#include <tutti/collective/recv_any.hpp>
 #include <tutti/collective/send_recv.hpp>
 #include <tutti/dup.hpp>
 #include <tutti/simulation/simulate_schedule.hpp>
@@ -135,6 +136,29 @@ BOOST_AUTO_TEST_CASE(a_rank_that_leaves_is_named) {
   for (rank_type const r : {0U, 1U, 3U}) {
     BOOST_TEST(failed_as(world_outcome.results[r], failure::peer_lost, 2) == "");
   }
+}
+
+BOOST_AUTO_TEST_CASE(a_receive_from_any_rank_ends_when_the_last_one_has_left) {
+  auto const world_outcome = tutti::simulate(one_switch(4, fast), 4, [](auto& world) {
+    rank_type value = world.rank();
+    std::vector<rank_type> senders;
+    if (value != 0) {
+      for (rank_type k = 0; k != value; ++k) {
+        tutti::send{world}(value, 0);
+      }
+      return senders;
+    }
+    try {
+      for (;;) {
+        senders.push_back(tutti::recv_any{world}(value));
+      }
+    } catch (tutti::error const& e) {
+      BOOST_TEST((e.kind() == failure::peer_lost));
+    }
+    std::sort(senders.begin(), senders.end());
+    return senders;
+  });
+  BOOST_TEST((world_outcome.results[0].value() == std::vector<rank_type>{1, 2, 2, 3, 3, 3}));
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_that_never_joins_is_named) {

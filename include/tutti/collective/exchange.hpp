@@ -220,7 +220,7 @@ class exchange : public asynchronous<exchange<Communicator>> {
 
   detail::joint_launcher<Communicator, detail::exchange_operation<Communicator, detail::edge>> launcher_;
   std::vector<detail::listed_message> messages_;
-  std::forward_list<call> typed_records_;  ///< those of messages of types that are known at run time
+  std::forward_list<call> typed_records_;  ///< call records of messages of types known at run time
 };
 
 template <class C, class... Rest>

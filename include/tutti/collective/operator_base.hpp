@@ -100,8 +100,8 @@ class operator_base : detail::launcher_of<Op, Communicator, Parts...> {
   {
     return launcher::explain(bytes);
   }
-  /// Describes them for blocks of any lengths, of elements of this many bytes. Times are those of a typical partition,
-  /// whose longest block has about as large a share and whose other blocks are equal.
+  /// Describes schedule, segments and predicted times for blocks of any lengths, of elements of this many bytes. Times
+  /// are those of a typical partition, whose longest block has about as large a share and whose other blocks are equal.
   ///
   ///     collect.explain(blocks, sizeof(float));
   ///

@@ -37,10 +37,11 @@ namespace tutti::inline v0_1_0 {
 /// Messages of one rank arrive in the order of sending. Ranks take turns, so none is starved. A receive that names its
 /// sender goes first: while one is under way, this operator takes no message of that rank.
 ///
-/// A message of another type or length is a mismatch, like that of `recv`. A rank that leaves is no fault while others
-/// may still send; the loss of a rank that dies, or of the last one, is.
+/// A message of another type or length is a mismatch, like that of `recv`. It fails if a rank dies, or when the last
+/// other rank has left; a rank that leaves before is no fault.
 ///
-/// Cost: that of `recv`; while it waits, a look at every rank.
+/// Cost: that of `recv`; while it waits, a question to the transport for every rank, which connects to all ranks, and
+/// over TCP is a system call for each.
 /// Thread safety: as the communicator.
 template <group Communicator>
   requires notices_messages<typename Communicator::transport_type>

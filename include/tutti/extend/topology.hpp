@@ -236,7 +236,8 @@ struct schedule_choice {
 struct schedule_requirements {
   bool in_rank_order = false;  ///< contributions must be combined in rank order
   bool may_aggregate = false;  ///< in-network aggregators may be used: transport and reduction allow it
-  /// partition::share_class of the blocks. 0: their lengths are about equal; not 0 in an alltoall: they may differ.
+  /// partition::share_class of the blocks; 0: their lengths are about equal. In an alltoall, any value but 0 means that
+  /// each pair of ranks may have a length of its own.
   std::uint32_t share_class = 0;
 };
 

@@ -138,6 +138,11 @@ class simulated_transport {
     detail::simulator::arrival arrival{};
     return !processors().is_dead(place()) && edge != nullptr && simulation_->peek(*edge, arrival);
   }
+  /// True if a peer has left or died, and no message of a send is on its way from it.
+  [[nodiscard]] bool has_left(rank_type peer) const {
+    auto const* const edge = world_->edges.find(peer, rank_, transfer_lane);
+    return has_departed(peer) && (edge == nullptr || simulation_->will_never_arrive(*edge));
+  }
   /// Frees the chunk that `view` returned.
   void release(rank_type peer, flow s) { simulation_->release(*world_, peer, rank_, s); }
 

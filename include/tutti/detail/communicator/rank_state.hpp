@@ -61,14 +61,14 @@ struct rank_state : progress_entry {
       progress_list::take(*this);
     }
   }
-  /// Ends a turn. Returns false, and fails the epoch, if another thread tried to begin one meanwhile.
+  /// Ends a turn. Returns false, and ends all operations, if another thread tried to begin one meanwhile.
   [[gnu::always_inline]] bool leave() noexcept {
     if (has_given_up) [[unlikely]] {
       end_given_up();
     }
     bool const is_sole = user.leave();
     if (!is_sole) [[unlikely]] {
-      end_epoch();
+      end_operations();
     }
     if (destroy != nullptr && !is_moving) [[unlikely]] {
       destroy(*this);
@@ -102,6 +102,8 @@ struct rank_state : progress_entry {
   }
   /// Fails the epoch, because peers would wait for an operation that this rank does not run.
   TUTTI_DECL void end_epoch() noexcept;
+  /// Fails the epoch and ends all operations, since no thread may begin a turn any more.
+  TUTTI_DECL void end_operations() noexcept;
   /// Ends the operations that a reduction, or a function at an end, has cancelled meanwhile.
   TUTTI_DECL void end_given_up() noexcept;
   /// Asks the transport for arrivals, then advances all operations. One thread at a time.
@@ -138,6 +140,7 @@ struct rank_state : progress_entry {
   transfer_numbers sends;
   transfer_numbers receives;
   transfer_numbers searches{1};  ///< receives from any rank, in order of starting
+  rank_type next_sender = 0;     ///< rank at which the next search begins, so that ranks take turns
   recorder recent;
   any_transport transport;
   tracing trace_functions;

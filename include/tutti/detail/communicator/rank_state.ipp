@@ -152,6 +152,13 @@ TUTTI_DECL void rank_state::end_epoch() noexcept {
   }
 }
 
+TUTTI_DECL void rank_state::end_operations() noexcept {
+  end_epoch();
+  bool const was_moving = std::exchange(is_moving, true);  // functions at the ends may destroy the last handle
+  operations.advance_all();
+  is_moving = was_moving;
+}
+
 TUTTI_DECL host_map rank_state::hosts_by_name() const {
   struct names {
     std::vector<member> const& members;

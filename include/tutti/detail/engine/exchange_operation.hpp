@@ -202,10 +202,10 @@ class any_sender_operation : public exchange_operation<Communicator, Edge> {
     rank_type const size = world_.size();
     bool const is_next = this->state_.searches.may_begin(0, number_of_search_);
     for (rank_type k = 0; is_next && k != size; ++k) {
-      rank_type const peer = (first_ + k) % size;
+      rank_type const peer = (this->state_.next_sender + k) % size;
       if (peer != world_.rank() && this->state_.receives.is_idle(peer) &&
           world_.transport().has_message(peer, {transfer_lane, 0})) {
-        first_ = peer + 1;
+        this->state_.next_sender = peer + 1;
         this->state_.searches.end(0);
         this->state_.recent.finish(this->recorded_at_, recorder::state::completed);
         message_.pair = {peer, world_.rank()};
@@ -226,16 +226,18 @@ class any_sender_operation : public exchange_operation<Communicator, Edge> {
       transport.publish_wait({.flow = {transfer_lane, 0}, .blocks_program = blocks, .call = this->call_});
     }
     if constexpr (notices_departure<typename Communicator::transport_type>) {
+      rank_type present_count = 0;
       rank_type last_absent = no_rank;
-      for (rank_type peer = 0; peer != world_.size(); ++peer) {
+      for (rank_type peer = 0; peer != world_.size(); ++peer) {  // all are asked, since a transport notices a loss here
         if (peer != world_.rank()) {
-          if (!transport.has_left(peer) || transport.has_message(peer, {transfer_lane, 0})) {
-            return;
-          }
-          last_absent = peer;
+          bool const is_absent = transport.has_left(peer) && !transport.has_message(peer, {transfer_lane, 0});
+          present_count += is_absent ? 0 : 1;
+          last_absent = is_absent ? peer : last_absent;
         }
       }
-      transport.revoke({failure::peer_lost, last_absent, world_.rank()});
+      if (present_count == 0) {
+        transport.revoke({failure::peer_lost, last_absent, world_.rank()});
+      }
     }
   }
 
@@ -243,7 +245,6 @@ class any_sender_operation : public exchange_operation<Communicator, Edge> {
   call message_record_;
   untyped_operation::numbered_label label_of_message_;
   rank_type* sender_ = nullptr;
-  rank_type first_ = 0;
   std::uint64_t number_of_search_ = 0;
 };
 
