@@ -472,7 +472,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_rank_that_is_killed_ends_a_receive_from_any, Tra
 // Nobody has ever connected to the rank that dies, and a living one precedes it.
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_silent_rank_that_is_killed_ends_a_receive_from_any, Transport,
                               support::transports_of_processes) {
-  std::array<int, 2> ends{};  // of a pipe, by which rank 0 ends the others
+  std::array<int, 2> ends{};  // pipe by which rank 0 ends the others
   BOOST_REQUIRE(::pipe(ends.data()) == 0);
   tutti::detail::descriptor const reader([&] { return ends[0]; });
   tutti::detail::descriptor const writer([&] { return ends[1]; });
