@@ -41,9 +41,9 @@ std::pair<std::int64_t, std::int64_t> simulated_and_modelled(Topology topology, 
 }
 
 constexpr rank_type ranks[]{1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 16, 17, 18, 32, 34, 50, 100, 128};
-constexpr std::size_t sizes[]{0, 1, 1000, 16'384, 65'536, 1'000'003};
+constexpr std::size_t byte_counts[]{0, 1, 1000, 16'384, 65'536, 1'000'003};
 
-/// Simulated times in percent of modelled ones, the minimum and the maximum over `ranks` and `sizes`, rounded.
+/// Simulated times in percent of modelled ones, the minimum and the maximum over `ranks` and `byte_counts`, rounded.
 struct deviation {
   std::string_view topology;
   std::string_view operation;
@@ -77,7 +77,7 @@ std::string agrees(Topology topology, Op op, std::string_view op_name) {
   text << Topology::name << " | " << op_name << " | ";
   if constexpr (tutti::offers<Topology, Op>) {
     for (rank_type const n : ranks) {
-      for (std::size_t bytes : sizes) {
+      for (std::size_t bytes : byte_counts) {
         bytes *= std::same_as<Op, tutti::op::alltoall> ? n : 1U;
         auto const [simulated_time, modelled_time] = simulated_and_modelled(topology, op, n, bytes);
         if (expected == std::end(deviations) && simulated_time != modelled_time) {
