@@ -45,8 +45,14 @@ TUTTI_DECL void pair_blocks::adapt(step& s, std::uint32_t i, rank_type me, std::
     refuse_forwarding(topology);
   }
   if (compares_ && i % 2 == 0) {
-    s = {.send = s.sends() ? endpoint{s.send.peer, memory::work, {s.send.peer, 1}} : endpoint{},
-         .receive = s.receives() ? endpoint{s.receive.peer, memory::work, {ranks_, 1}} : endpoint{}};
+    step exchange_of_lengths{};  // compilers.md: Smaller gaps
+    if (s.sends()) {
+      exchange_of_lengths.send = {s.send.peer, memory::work, {s.send.peer, 1}};
+    }
+    if (s.receives()) {
+      exchange_of_lengths.receive = {s.receive.peer, memory::work, {ranks_, 1}};
+    }
+    s = exchange_of_lengths;
     return;
   }
   std::uint32_t const first_output = 2 * ranks_ + 1;
