@@ -8,6 +8,7 @@
 #include <tutti/collective/send_recv.hpp>
 #include <tutti/detail/communicator/access.hpp>
 #include <tutti/progress_thread.hpp>
+#include <tutti/reduction/reduce_with.hpp>
 #include <tutti/topology/doubling.hpp>
 #include <tutti/topology/ring.hpp>
 #include <tutti/trace/memory_trace.hpp>
@@ -386,29 +387,54 @@ BOOST_AUTO_TEST_CASE(all_that_was_posted_fails_for_one_reason) {
   });
 }
 
+/// A call of the owner while a reduction runs in the progress thread.
+struct misuse {
+  static constinit inline std::atomic<bool> is_inside = false;
+  static constinit inline std::atomic<bool> is_refused = false;
+  static constinit inline thread_local bool is_rank_1 = false;
+};
+
 BOOST_AUTO_TEST_CASE(a_misused_communicator_ends_what_is_posted) {
   support::agree<tutti::loopback>(2, [](auto& world) -> std::string {
-    int word = 0;
+    auto const add = [](int a, int b) {
+      if (!misuse::is_rank_1) {
+        misuse::is_inside = true;
+        misuse::is_inside.notify_one();
+        misuse::is_refused.wait(false);
+      }
+      return a + b;
+    };
+    tutti::allreduce sum{world, tutti::ring{}, tutti::reduce_with<int>(add, tutti::commutative, tutti::associative)};
+    std::vector<int> first(2, 1);
+    std::vector<int> second(2, 1);
     if (world.rank() == 1) {
+      misuse::is_rank_1 = true;
       try {
-        tutti::recv{world}(word, 0);  // rank 0 sends nothing
+        sum(first);
+        tutti::recv{world}(first, 0);  // rank 0 sends nothing
       } catch (tutti::error const&) {
         return {};
       }
       return "no error";
     }
-    tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
     tutti::progress_thread background{world};
-    auto const end = background.post([&] { return sum.start(word); });
-    std::exception_ptr refusal;
-    while (refusal == nullptr) {
-      try {
-        world.poll();  // without the lock
-      } catch (tutti::precondition_error const&) {
-        refusal = std::current_exception();
+    std::array const ends{background.post([&] { return sum.start(first); }),
+                          background.post([&] { return sum.start(second); })};
+    misuse::is_inside.wait(false);
+    std::string complaint = "the owner is not refused";
+    try {
+      world.poll();  // without the lock
+    } catch (tutti::precondition_error const&) {
+      complaint.clear();
+    }
+    misuse::is_refused = true;
+    misuse::is_refused.notify_one();
+    for (auto const& end : ends) {
+      if (end.wait_for(std::chrono::seconds(30)) != std::future_status::ready) {
+        complaint = "an operation has not ended";
       }
     }
-    return end.wait_for(std::chrono::seconds(30)) == std::future_status::ready ? "" : "it has not ended";
+    return complaint;
   });
 }
 
