@@ -3,6 +3,9 @@
 #include "packets.hpp"
 #include <tutti/in_network/detail/fpga_nic/in_process_network.hpp>
 #include <tutti/in_network/detail/fpga_nic/member.hpp>
+#include <tutti/in_network/detail/fpga_nic/member_lanes.hpp>
+#include <tutti/in_network/detail/fpga_nic/member_servers.hpp>
+#include <tutti/in_network/detail/fpga_nic/presence_query.hpp>
 #include <tutti/in_network/detail/udp/in_process_port.hpp>
 
 #include <boost/test/unit_test.hpp>

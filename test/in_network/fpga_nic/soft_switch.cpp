@@ -6,6 +6,7 @@
 #include <tutti/error.hpp>
 #include <tutti/in_network/detail/fpga_nic/fair_queue.hpp>
 #include <tutti/in_network/detail/fpga_nic/in_process_network.hpp>
+#include <tutti/in_network/detail/fpga_nic/sender_proof.hpp>
 #include <tutti/in_network/detail/fpga_nic/summing_switch.hpp>
 #include <tutti/in_network/detail/udp/in_process_port.hpp>
 #include <tutti/in_network/detail/udp/udp_port.hpp>

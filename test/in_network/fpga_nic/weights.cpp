@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
 #include <in_network/fpga_nic/packets.hpp>
+#include <tutti/in_network/detail/fpga_nic/block_requests.hpp>
 #include <tutti/in_network/detail/fpga_nic/slot_table.hpp>
 #include <tutti/in_network/detail/fpga_nic/summing_switch.hpp>
 #include <tutti/in_network/detail/fpga_nic/weight_exchange.hpp>
+#include <tutti/in_network/detail/fpga_nic/weight_requests.hpp>
 #include <tutti/nn/optimizer/sgd.hpp>
 
 #include <boost/test/unit_test.hpp>

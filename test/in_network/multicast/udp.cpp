@@ -5,6 +5,8 @@
 #include <support/worlds.hpp>
 #include <tutti/dup.hpp>
 #include <tutti/error.hpp>
+#include <tutti/in_network/detail/multicast/early_packets.hpp>
+#include <tutti/in_network/detail/multicast/group_view.hpp>
 #include <tutti/in_network/detail/udp/networks.hpp>
 #include <tutti/in_network/detail/udp/udp_port.hpp>
 #include <tutti/in_network/udp_multicast.hpp>
