@@ -55,6 +55,7 @@
 #include <tutti/detail/locality/either_descriptor.ipp>
 #include <tutti/detail/net/address.ipp>
 #include <tutti/detail/net/nonce.ipp>
+#include <tutti/detail/net/proof.ipp>
 #include <tutti/detail/net/socket.ipp>
 #include <tutti/detail/reduction/instructions.ipp>
 #include <tutti/detail/shared_memory/call_board.ipp>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/extend/rendezvous.hpp>
+#include <tutti/extend/secret.hpp>
 #include <tutti/extend/types.hpp>
 
 #include <cstdint>
@@ -31,6 +32,7 @@ struct environment {
   std::string node;                  ///< name that identifies this host; empty: the system's
   std::string role;                  ///< label of this rank in a list of hosts
   duration patience = join_timeout;  ///< longest wait for the other ranks
+  world_secret secret;               ///< key by which the ranks prove that they are of this world; mostly none
   std::string advice;  ///< remedy if the world should have been larger; mostly empty. A program may print it
 };
 

@@ -4,6 +4,7 @@
 #include <tutti/detail/base/linkage.hpp>
 #include <tutti/extend/member.hpp>
 #include <tutti/extend/rendezvous.hpp>
+#include <tutti/extend/secret.hpp>
 #include <tutti/extend/time.hpp>
 #include <tutti/extend/types.hpp>
 
@@ -20,6 +21,7 @@ struct membership {
   std::string job = {};   ///< equal on all ranks; separates jobs that meet at one place by mistake
   std::string role = {};  ///< a label for this rank ("ps:0")
   duration patience = join_timeout;
+  world_secret secret = {};  ///< equal on all ranks
 };
 
 /// Limits the patience so that it can be added to a time.
