@@ -161,7 +161,7 @@ int run_command(int argc, char** argv) {
   try {
     auto const place = tutti::read_environment();
     work.is_launched = place.launcher != "none";
-    if (!place.advice.empty()) {
+    if (!place.advice.empty() && place.rank == 0) {
       std::fprintf(stderr, "train: %s\n", place.advice.c_str());
     }
     if (options.transport.empty()) {

@@ -56,6 +56,7 @@
 #include <tutti/detail/net/address.ipp>
 #include <tutti/detail/net/nonce.ipp>
 #include <tutti/detail/net/proof.ipp>
+#include <tutti/detail/net/secret_file.ipp>
 #include <tutti/detail/net/socket.ipp>
 #include <tutti/detail/reduction/instructions.ipp>
 #include <tutti/detail/shared_memory/call_board.ipp>

@@ -1,14 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address comma (one thread)
+#include <support/toy_hash.hpp>
 #include <tutti/detail/bootstrap/environment_reader.hpp>
 #include <tutti/detail/net/address.hpp>
+#include <tutti/detail/net/proof.hpp>
+#include <tutti/detail/net/secret_file.hpp>
 #include <tutti/environment.hpp>
 #include <tutti/error.hpp>
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <string>
+#include <sys/stat.h>
+#include <tuple>
+#include <unistd.h>
+#include <utility>
 #include <vector>
 
 using namespace std::chrono_literals;
@@ -170,8 +181,7 @@ BOOST_AUTO_TEST_CASE(a_batch_script_of_several_tasks_gives_advice) {
   BOOST_TEST(e.advice.find("SLURM_NTASKS=4") != std::string::npos);
   BOOST_TEST(e.advice.find("by srun") != std::string::npos);
   BOOST_TEST(read(extend(batch, {{"SLURM_NTASKS", "1"}})).advice.empty());
-  BOOST_TEST(read(extend(batch, user)).advice.empty());
-  BOOST_TEST(read(slurm).advice.empty());
+  BOOST_TEST(read(extend(batch, user)).advice.find("by srun") == std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_may_be_the_number_in_the_name_of_its_host) {
@@ -335,4 +345,102 @@ BOOST_AUTO_TEST_CASE(contradictions_are_named_with_their_values) {
   BOOST_TEST(read(extend(open_mpi, {{"WORLD_SIZE", "2"}})).launcher == "Open MPI");
   // An empty variable counts as unset.
   BOOST_TEST(read({{"TUTTI_RANK", ""}, {"RANK", ""}}).size == 1U);
+}
+
+namespace {
+
+/// A temporary file with a text, which is a secret unless a test says otherwise.
+struct secret_file {
+  explicit secret_file(std::string const& text = "a text that nobody else knows\n") {
+    char name[] = "/tmp/tutti-test-XXXXXX";
+    int const file = ::mkstemp(name);
+    BOOST_REQUIRE(file >= 0);
+    ::close(file);
+    path = name;
+    std::ofstream(path) << text;
+  }
+  secret_file(secret_file const&) = delete;
+  secret_file& operator=(secret_file const&) = delete;
+  ~secret_file() { std::filesystem::remove(path); }
+
+  [[nodiscard]] variables settings(mode_t mode) const {
+    BOOST_REQUIRE(::chmod(path.c_str(), mode) == 0);
+    return extend(user, {{"TUTTI_SECRET_FILE", path}});
+  }
+
+  std::string path;
+};
+
+bool equal(tutti::world_secret const& a, tutti::world_secret const& b) {
+  return a && b && std::ranges::equal(a.key(), b.key());
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_file_and_a_variable_of_one_text_give_one_secret) {
+  secret_file const file;
+  auto const in_variable = read(extend(user, {{"TUTTI_SECRET", "a text that nobody else knows"}})).secret;
+  BOOST_TEST(equal(read(file.settings(0600)).secret, in_variable));
+  BOOST_TEST(equal(read(file.settings(0400)).secret, in_variable));
+  BOOST_TEST(!equal(read(extend(user, {{"TUTTI_SECRET", "another text, as long as it"}})).secret, in_variable));
+  BOOST_TEST(!read(user).secret);
+  check_complaint(extend(file.settings(0600), {{"TUTTI_SECRET", "a text that nobody else knows"}}),
+                  {"TUTTI_SECRET_FILE and TUTTI_SECRET are both set"});
+}
+
+BOOST_AUTO_TEST_CASE(secret_files_that_others_may_read_or_write_are_refused) {
+  secret_file const file;
+  for (auto const& [mode, reason] :
+       {std::pair<mode_t, char const*>{0604, "may read"}, {0602, "may write"}, {0620, "may write"}, {0666, "may"}}) {
+    check_complaint(file.settings(mode), {file.path, "is not safe: other users " + std::string(reason), "chmod 600"});
+  }
+  bool const is_root = ::geteuid() == 0;
+  BOOST_TEST((complaint(file.settings(0440)) == "") == is_root);  // root gives a file to a group
+  if (is_root) {
+    BOOST_REQUIRE(::chown(file.path.c_str(), 65534, 65534) == 0);
+    check_complaint(file.settings(0600), {"it belongs to another user"});
+  }
+  check_complaint(extend(user, {{"TUTTI_SECRET_FILE", "/"}}), {"it is not a regular file"});
+  check_complaint(extend(user, {{"TUTTI_SECRET_FILE", "/no/such/file"}}), {"'/no/such/file'", "No such file"});
+  check_complaint(secret_file(std::string(5000, 'x')).settings(0600), {"longer than 4096 bytes"});
+}
+
+/// No mistake in a variable makes a world without a secret.
+BOOST_AUTO_TEST_CASE(short_secrets_are_refused_with_the_command_that_makes_one) {
+  for (char const* const text : {"", "fifteen letters"}) {
+    check_complaint(extend(user, {{"TUTTI_SECRET", text}}), {"TUTTI_SECRET has", "16 or more", "/dev/urandom"});
+    check_complaint(secret_file(std::string(text) + "\n").settings(0600), {"the secret file '", "16 or more"});
+  }
+  check_complaint(extend(user, {{"TUTTI_SECRET_FILE", ""}}), {"the secret file ''"});
+}
+
+BOOST_AUTO_TEST_CASE(a_program_without_a_library_refuses_a_secret) {
+  auto const* const hash = std::exchange(tutti::detail::net::registered_hash, nullptr);
+  check_complaint(extend(user, {{"TUTTI_SECRET", "sixteen or more letters"}}), {"include <tutti/secure.hpp>"});
+  BOOST_TEST(complaint(user) == "");
+  tutti::detail::net::registered_hash = hash;
+}
+
+BOOST_AUTO_TEST_CASE(a_secret_may_be_required) {
+  variables const strict = extend(user, {{"TUTTI_SECRET_REQUIRED", "1"}});
+  check_complaint(strict, {"TUTTI_SECRET_REQUIRED=1", "there is no secret", "/dev/urandom"});
+  BOOST_TEST(complaint(extend(strict, {{"TUTTI_SECRET", "sixteen or more letters"}})) == "");
+  BOOST_TEST(complaint(extend(user, {{"TUTTI_SECRET_REQUIRED", "0"}})) == "");
+  BOOST_TEST(complaint({{"TUTTI_SECRET_REQUIRED", "1"}}) == "");  // a world of one meets no other rank
+  check_complaint(extend(user, {{"TUTTI_SECRET_REQUIRED", "yes"}}), {"TUTTI_SECRET_REQUIRED=yes", "0 or 1"});
+}
+
+BOOST_AUTO_TEST_CASE(a_world_that_strangers_may_join_is_advised) {
+  auto const has_advice = [](variables const& set) {
+    return read(set).advice.find("strangers may join") != std::string::npos;
+  };
+  BOOST_TEST(has_advice(user));
+  BOOST_TEST(has_advice(slurm));
+  BOOST_TEST(has_advice(extend(user, {{"TUTTI_STORE", "file:/tmp"}})));  // ranks of other hosts listen to all
+  BOOST_TEST(!has_advice(extend(user, {{"TUTTI_SECRET", "sixteen or more letters"}})));
+  BOOST_TEST(!has_advice(open_mpi));  // through files of one host
+  for (char const* const host : {"localhost", "127.0.0.1", "127.1.2.3", "::1", "[::1]"}) {
+    BOOST_TEST(!has_advice(extend(user, {{"TUTTI_MASTER_ADDR", host}})), host);
+  }
+  BOOST_TEST(!has_advice({{"TUTTI_RANK", "0"}, {"TUTTI_SIZE", "1"}}));
 }

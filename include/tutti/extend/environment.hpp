@@ -33,7 +33,7 @@ struct environment {
   std::string role;                  ///< label of this rank in a list of hosts
   duration patience = join_timeout;  ///< longest wait for the other ranks
   world_secret secret;               ///< key by which the ranks prove that they are of this world; mostly none
-  std::string advice;  ///< remedy if the world should have been larger; mostly empty. A program may print it
+  std::string advice;  ///< sentence that a program may print once: the world should have been larger, or has no secret
 };
 
 }  // namespace tutti

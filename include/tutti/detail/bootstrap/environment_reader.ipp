@@ -6,6 +6,9 @@
 #include <tutti/detail/bootstrap/environment_reader.hpp>
 #include <tutti/detail/bootstrap/hosts.hpp>
 #include <tutti/detail/bootstrap/node_list.hpp>
+#include <tutti/detail/net/address.hpp>
+#include <tutti/detail/net/proof.hpp>
+#include <tutti/detail/net/secret_file.hpp>
 #include <tutti/extend/error.hpp>
 
 #include <optional>
@@ -15,6 +18,16 @@
 #include <vector>
 
 namespace tutti::inline v0_1_0::detail::inline bootstrap {
+
+/// The value of a variable, unless it is unset.
+TUTTI_DECL std::optional<std::string> find_variable(char const* const* variables, std::string_view name) {
+  for (char const* const* variable = variables; variable != nullptr && *variable != nullptr; ++variable) {
+    if (std::string_view const text = *variable; text.starts_with(name) && text.substr(name.size()).starts_with('=')) {
+      return std::string(text.substr(name.size() + 1));
+    }
+  }
+  return std::nullopt;
+}
 
 /// Reads the variables that a launcher sets.
 class environment_reader {
@@ -35,6 +48,8 @@ class environment_reader {
     settings.node = get("TUTTI_NODE").value_or("");
     find_place(settings);
     require_job(settings);
+    settings.secret = read_secret(variables_, settings.size);
+    advise_secret(settings);
     return settings;
   }
 
@@ -123,6 +138,18 @@ class environment_reader {
     if (get("SLURM_JOB_ID") && tasks && *tasks != "1") {
       settings.advice = "a world of one in a Slurm job of SLURM_NTASKS=" + *tasks +
                         " tasks: to start a rank for each, run the program by srun";
+    }
+  }
+
+  /// Without a secret, a program that reaches the ports of ranks may pass for one. Only this host reaches them if the
+  /// ranks meet at a loopback address, or all through files of one host.
+  TUTTI_COLD static void advise_secret(environment& settings) {
+    bool const is_local = settings.directory.empty() ? static_cast<bool>(net::loopback_address(settings.master))
+                                                     : settings.local_size == settings.size;
+    if (settings.size > 1 && !settings.secret && !is_local) {
+      settings.advice =
+          "strangers may join: any program that reaches a port of these ranks can pass for one; give all ranks one "
+          "TUTTI_SECRET_FILE, or let them meet at a loopback address";
     }
   }
 
@@ -292,14 +319,8 @@ class environment_reader {
 
   /// The value of a variable, unless it is unset or empty.
   [[nodiscard]] TUTTI_COLD std::optional<std::string> get(std::string_view name) const {
-    for (char const* const* variable = variables_; variable != nullptr && *variable != nullptr; ++variable) {
-      if (std::string_view const text = *variable;
-          text.starts_with(name) && text.substr(name.size()).starts_with('=')) {
-        std::string_view const value = text.substr(name.size() + 1);
-        return value.empty() ? std::nullopt : std::optional<std::string>(value);
-      }
-    }
-    return std::nullopt;
+    auto value = find_variable(variables_, name);
+    return value && value->empty() ? std::nullopt : value;
   }
 
   [[noreturn]] static void fail(std::string const& text) { throw error(failure::join, "the environment: " + text); }
@@ -347,6 +368,24 @@ class environment_reader {
   long parent_;
   std::string host_;
 };
+
+TUTTI_DECL world_secret read_secret(char const* const* variables, rank_type size) {
+  auto const file = find_variable(variables, "TUTTI_SECRET_FILE");
+  auto const text = find_variable(variables, "TUTTI_SECRET");
+  auto const requirement = find_variable(variables, "TUTTI_SECRET_REQUIRED");
+  if (file && text) {
+    throw error(failure::join, "the environment: TUTTI_SECRET_FILE and TUTTI_SECRET are both set; unset one of them");
+  }
+  if (requirement && *requirement != "0" && *requirement != "1") {
+    throw error(failure::join, "the environment: TUTTI_SECRET_REQUIRED=" + *requirement + " must be 0 or 1");
+  }
+  if (!file && !text && requirement == "1" && size > 1) {
+    throw error(failure::join,
+                "the environment: TUTTI_SECRET_REQUIRED=1, but there is no secret: make one by (umask 077; head -c 32 "
+                "/dev/urandom | base64 > FILE), and set TUTTI_SECRET_FILE=FILE for all ranks");
+  }
+  return file ? net::read_secret_file(*file) : text ? net::make_secret(*text, "TUTTI_SECRET") : world_secret();
+}
 
 TUTTI_DECL environment read_environment(char const* const* variables, long parent, std::string host) {
   return environment_reader(variables, parent, std::move(host)).read();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/base/message.hpp>
 #include <tutti/detail/net/proof.hpp>
 #include <tutti/extend/error.hpp>
 
@@ -71,15 +72,15 @@ TUTTI_DECL proof proof_key::prove(std::string_view label,
   return result;
 }
 
-TUTTI_DECL bool proof_key::accepts(std::string_view given, std::string_view label,
+TUTTI_DECL bool proof_key::accepts(std::string_view candidate, std::string_view label,
                                    std::initializer_list<std::string_view> parts) const noexcept {
   proof const expected = prove(label, parts);
-  if (given.size() != expected.size() && given.size() != expected.size() / 2) {
+  if (candidate.size() != expected.size() && candidate.size() != expected.size() / 2) {
     return false;
   }
   unsigned difference = 0;
-  for (std::size_t i = 0; i < given.size(); ++i) {
-    difference |= static_cast<unsigned>(static_cast<unsigned char>(given[i])) ^ static_cast<unsigned>(expected[i]);
+  for (std::size_t i = 0; i < candidate.size(); ++i) {
+    difference |= static_cast<unsigned>(static_cast<unsigned char>(candidate[i])) ^ static_cast<unsigned>(expected[i]);
   }
   return difference == 0;
 }
@@ -95,7 +96,13 @@ TUTTI_DECL proof_key proof_key::derive(std::string_view label,
   return result;
 }
 
-TUTTI_DECL world_secret make_secret(std::string_view text) {
+TUTTI_DECL world_secret make_secret(std::string_view text, std::string_view source) {
+  constexpr std::size_t least = 16;
+  if (text.size() < least) {
+    throw error(failure::join, message({source, " has ", text.size(), " bytes, and must have ", least,
+                                        " or more that nobody can guess: make one for all ranks by (umask 077; head "
+                                        "-c 32 /dev/urandom | base64 > FILE), and set TUTTI_SECRET_FILE=FILE"}));
+  }
   demand_hash();
   constexpr std::array<std::byte, world_secret::bytes> no_key{};
   return proof_key(world_secret(no_key)).derive("tutti secret 1", {text}).secret();
