@@ -46,9 +46,9 @@ class proof_key {
   /// @pre there is a key; at most `max_parts` parts
   [[nodiscard]] TUTTI_DECL proof prove(std::string_view label,
                                        std::initializer_list<std::string_view> parts) const noexcept;
-  /// True if `given` is the proof, or its first half. Takes equally long for all wrong ones of this length.
+  /// True if `candidate` is the proof, or its first half. Takes equally long for all wrong ones of this length.
   /// @pre there is a key; at most `max_parts` parts
-  [[nodiscard]] TUTTI_DECL bool accepts(std::string_view given, std::string_view label,
+  [[nodiscard]] TUTTI_DECL bool accepts(std::string_view candidate, std::string_view label,
                                         std::initializer_list<std::string_view> parts) const noexcept;
   /// Makes a key for one purpose; no key of none.
   [[nodiscard]] TUTTI_DECL proof_key derive(std::string_view label,
@@ -72,21 +72,21 @@ class replay_window {
   [[nodiscard]] bool admit(std::uint64_t number) noexcept {
     constexpr std::uint64_t size = 64;
     if (number > latest_) {
-      seen_ = number - latest_ < size ? seen_ << (number - latest_) | 1U : 1U;
+      history_ = number - latest_ < size ? history_ << (number - latest_) | 1U : 1U;
       latest_ = number;
       return true;
     }
     std::uint64_t const age = latest_ - number;
-    if (number == 0 || age >= size || (seen_ >> age & 1U) != 0) {
+    if (number == 0 || age >= size || (history_ >> age & 1U) != 0) {
       return false;
     }
-    seen_ |= std::uint64_t{1} << age;
+    history_ |= std::uint64_t{1} << age;
     return true;
   }
 
  private:
   std::uint64_t latest_ = 0;
-  std::uint64_t seen_ = 0;  ///< bit i: `latest_ - i` was accepted
+  std::uint64_t history_ = 0;  ///< bit i: `latest_ - i` was accepted
 };
 
 }  // namespace tutti::detail::net

@@ -71,15 +71,15 @@ TUTTI_DECL proof proof_key::prove(std::string_view label,
   return result;
 }
 
-TUTTI_DECL bool proof_key::accepts(std::string_view given, std::string_view label,
+TUTTI_DECL bool proof_key::accepts(std::string_view candidate, std::string_view label,
                                    std::initializer_list<std::string_view> parts) const noexcept {
   proof const expected = prove(label, parts);
-  if (given.size() != expected.size() && given.size() != expected.size() / 2) {
+  if (candidate.size() != expected.size() && candidate.size() != expected.size() / 2) {
     return false;
   }
   unsigned difference = 0;
-  for (std::size_t i = 0; i < given.size(); ++i) {
-    difference |= static_cast<unsigned>(static_cast<unsigned char>(given[i])) ^ static_cast<unsigned>(expected[i]);
+  for (std::size_t i = 0; i < candidate.size(); ++i) {
+    difference |= static_cast<unsigned>(static_cast<unsigned char>(candidate[i])) ^ static_cast<unsigned>(expected[i]);
   }
   return difference == 0;
 }
