@@ -27,6 +27,7 @@ REQUIREMENTS = {
         "nlohmann_json/[>=3.10 <4]",
     ],
     "with_nn_images": ["libpng/[>=1.6 <2]", "libjpeg-turbo/[>=2.1 <4]"],
+    "with_secure": ["openssl/[>=3 <4]"],
     "with_verbs": ["rdma-core/[>=44]"],
 }
 

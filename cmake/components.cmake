@@ -12,6 +12,7 @@ include(${CMAKE_CURRENT_LIST_DIR}/dependencies.cmake)
 set(tutti_paths_of_asio asio.hpp)
 set(tutti_paths_of_mpi mpi.hpp)
 set(tutti_paths_of_nn_images nn/images)
+set(tutti_paths_of_secure secure.hpp secure)
 set(tutti_paths_of_tcp transport/tcp.hpp transport/tcp_options.hpp extend/tcp_options.hpp detail/tcp)
 
 # Sets `result` to the headers at `path`, a folder or a file below include/tutti.
@@ -104,6 +105,7 @@ endif()
 
 target_link_libraries(tutti INTERFACE Threads::Threads)
 set(tutti_libraries_of_asio Boost::headers)
+set(tutti_libraries_of_secure OpenSSL::SSL)
 set(tutti_libraries_of_verbs ibverbs::ibverbs)
 set(tutti_libraries_of_mpi MPI::MPI_CXX)
 set(tutti_libraries_of_cuda CUDA::cudart)

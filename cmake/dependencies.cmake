@@ -7,7 +7,10 @@
 set(tutti_boost 1.81)
 
 # Every component; the others build on the first, the core.
-set(tutti_components tutti asio tcp simulation verbs in_network mpi cuda nn nn_images)
+set(tutti_components tutti asio tcp secure simulation verbs in_network mpi cuda nn nn_images)
+
+# The minimum version of OpenSSL: older ones have no maintainers.
+set(tutti_openssl 3.0)
 
 # The minimum version of CUDA: older ones are untested, and Debian 12's lacks C++20.
 set(tutti_cuda 13.0)
@@ -18,6 +21,8 @@ set(tutti_cudnn 9)
 set(tutti_need_threads "a threads library (part of the C library's development package)")
 set(tutti_need_boost "Boost ${tutti_boost} or newer (Debian: libboost1.81-dev, Fedora: boost-devel, Arch: boost, \
 macOS, Homebrew: boost)")
+set(tutti_need_openssl "OpenSSL ${tutti_openssl} or newer (Debian: libssl-dev, Fedora: openssl-devel, Arch: openssl, \
+macOS, Homebrew: openssl)")
 set(tutti_need_ibverbs "rdma-core (Debian: libibverbs-dev, Fedora: rdma-core-devel, Arch: rdma-core, macOS: has none)")
 set(tutti_need_mpi "an MPI of version 3 (Debian: libopenmpi-dev, Fedora: openmpi-devel, Arch: openmpi, \
 macOS, Homebrew: open-mpi)")
@@ -172,6 +177,11 @@ function(tutti_find_dependencies component result)
     find_package(Boost ${tutti_boost} QUIET CONFIG)
     if(NOT Boost_FOUND)
       set(missing "${tutti_need_boost}")
+    endif()
+  elseif(component STREQUAL "secure")
+    find_package(OpenSSL ${tutti_openssl} QUIET COMPONENTS SSL)
+    if(NOT OpenSSL_FOUND)
+      set(missing "${tutti_need_openssl}")
     endif()
   elseif(component STREQUAL "verbs")
     tutti_find_ibverbs()

@@ -45,7 +45,7 @@ foreach(linker IN ITEMS lld gold)  # twice as fast as the usual one
   endif()
 endforeach()
 foreach(component IN LISTS tutti_available)
-  if(NOT component MATCHES "^(nn|nn_images|mpi|cuda)$")  # they bring libraries that start with a program: linked only where used
+  if(NOT component MATCHES "^(nn|nn_images|mpi|cuda|secure)$")  # they bring libraries that start with a program: linked only where used
     target_link_libraries(tutti_program INTERFACE tutti::${component})
   endif()
 endforeach()

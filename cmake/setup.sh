@@ -42,7 +42,7 @@ packages_for() {
     nn) echo "libxtensor-dev libxtensor-blas-dev libopenblas-dev libdnnl-dev zlib1g-dev nlohmann-json3-dev" ;;
     nn_images) echo "libpng-dev libjpeg-dev" ;;
     example) echo "libcli11-dev" ;;
-    test) echo "libboost-test$boost-dev libeigen3-dev pkgconf make python3 python3-numpy python3-yaml python3-markdown" ;;
+    test) echo "libboost-test$boost-dev libeigen3-dev libssl-dev pkgconf make python3 python3-numpy python3-yaml python3-markdown" ;;
     clang) echo "clang-16 libclang-rt-16-dev clang-format-16 clang-tidy-16" ;;
     reference) echo "doxygen" ;;
     libcxx) echo "libc++-16-dev libc++abi-16-dev" ;;

@@ -59,7 +59,7 @@ BEGIN {
   vendor("^png\\.h$", "^tutti/nn/images/detail/png\\.ipp$")
   vendor("^jpeglib\\.h$", "^tutti/nn/images/detail/jpeg\\.ipp$")
   vendor("^nlohmann/", "^tutti/((nn/report|nn/saved_model/base|trace)/json[./_]|nn/(detail/)?saved_model/.*[.]ipp$)")
-  vendor("^openssl/", "^tutti/detail/tls/")
+  vendor("^openssl/", "^tutti/secure/detail/")
   vendor("^infiniband/", "^tutti/verbs/detail/")
   vendor("^mpi\\.h$", "^tutti/mpi\\.hpp$")
   vendor("^cublas", "^tutti/nn/cuda/detail/runtime/cublas\\.hpp$")

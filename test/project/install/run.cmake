@@ -40,7 +40,7 @@ endif()
 # A package and a subfolder give the same message.
 if(WAY STREQUAL "no_such_component")
   foreach(way IN ITEMS find_package add_subdirectory)
-    run("tutti::warp: there is no such component; there are tutti, asio, tcp, simulation, verbs, in_network, mpi, cuda, nn" ${configure} -DWAY=${way}
+    run("tutti::warp: there is no such component; there are tutti, asio, tcp, secure, simulation, verbs, in_network, mpi, cuda, nn" ${configure} -DWAY=${way}
         -DCOMPONENTS=warp)
   endforeach()
 elseif(WAY STREQUAL "missing_library")
@@ -68,7 +68,7 @@ elseif(WAY MATCHES "^without_(.*)$")
   set(removed ${CMAKE_MATCH_1})
   file(COPY ${TUTTI_SOURCE}/CMakeLists.txt ${TUTTI_SOURCE}/LICENSE ${TUTTI_SOURCE}/cmake ${TUTTI_SOURCE}/include
        DESTINATION ${FOLDER}/source)
-  file(REMOVE_RECURSE ${FOLDER}/source/include/tutti/${removed})
+  file(REMOVE_RECURSE ${FOLDER}/source/include/tutti/${removed} ${FOLDER}/source/include/tutti/${removed}.hpp)
   if(removed STREQUAL "cuda")  # the trainer on GPUs stands on it
     file(REMOVE_RECURSE ${FOLDER}/source/include/tutti/nn/cuda)
   endif()

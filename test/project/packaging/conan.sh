@@ -58,6 +58,7 @@ wrap xtensor-blas "$(macro xtensor-blas/xblas_config.hpp \
   XTENSOR_BLAS_VERSION_MAJOR.XTENSOR_BLAS_VERSION_MINOR)" xtensor-blas xtensor-blas "" ""
 wrap openblas "$(pkg-config --modversion openblas)" OpenBLAS OpenBLAS::OpenBLAS openblas ""
 wrap onednn "$(macro oneapi/dnnl/dnnl_version.h DNNL_VERSION_MAJOR.DNNL_VERSION_MINOR)" dnnl DNNL::dnnl dnnl ""
+wrap openssl "$(pkg-config --modversion openssl)" OpenSSL OpenSSL::SSL "ssl crypto" ssl
 wrap rdma-core "$(pkg-config --modversion libibverbs)" rdma-core rdma-core::libibverbs ibverbs libibverbs
 
 conan profile detect
@@ -87,7 +88,7 @@ refused "lower than the required C++ standard (20)" conan create "$root" -s comp
 refused "lower than the required C++ standard (20)" conan install --requires "tutti/[*]" -s compiler.cppstd=17
 refused "tutti runs on Linux" conan install --requires "tutti/[*]" -s compiler.cppstd=20 -s os=Macos
 
-conan create "$root" -s compiler.cppstd=20 -o "&:with_asio=True" -o "&:with_verbs=True" --test-folder=
+conan create "$root" -s compiler.cppstd=20 -o "&:with_asio=True" -o "&:with_secure=True" -o "&:with_verbs=True" --test-folder=
 packages=$(conan list "tutti/*:*" --format=compact | grep -c "#[0-9a-f]*:")
 [ "$packages" = 1 ] || fail "the options make $packages packages of one content"
 

@@ -23,19 +23,19 @@ grep -q "\"version\": \"$version\"" "$port/vcpkg.json" || {
   exit 1
 }
 
-for library in boost-asio libjpeg-turbo libpng nlohmann-json onednn openblas rdma-core xtensor xtensor-blas zlib; do
+for library in boost-asio libjpeg-turbo libpng nlohmann-json onednn openblas openssl rdma-core xtensor xtensor-blas zlib; do
   mkdir -p "$scratch/ports/$library"
   printf '{ "name": "%s", "version": "999.0.0" }\n' "$library" > "$scratch/ports/$library/vcpkg.json"
   echo 'set(VCPKG_POLICY_EMPTY_PACKAGE enabled)' > "$scratch/ports/$library/portfile.cmake"
 done
-vcpkg install 'tutti[asio,nn-images,verbs]' --overlay-ports="$port" --overlay-ports="$scratch/ports" \
+vcpkg install 'tutti[asio,nn-images,secure,verbs]' --overlay-ports="$port" --overlay-ports="$scratch/ports" \
   --x-install-root="$scratch/installed" --x-buildtrees-root="$scratch/buildtrees" \
   --x-packages-root="$scratch/packages" | tee "$scratch/said"
 if grep "post-build check problem" "$scratch/said"; then
   exit 1
 fi
 
-cmake -S "$root/test/project/install/consumer" -B "$scratch/build" -DWAY=find_package "-DCOMPONENTS=asio;tcp;verbs;nn;nn_images" \
+cmake -S "$root/test/project/install/consumer" -B "$scratch/build" -DWAY=find_package "-DCOMPONENTS=asio;tcp;secure;verbs;nn;nn_images" \
   -DCMAKE_TOOLCHAIN_FILE="$VCPKG_ROOT/scripts/buildsystems/vcpkg.cmake" \
   -DVCPKG_INSTALLED_DIR="$scratch/installed"
 grep "^tutti_DIR:PATH=$scratch/installed" "$scratch/build/CMakeCache.txt"

@@ -10,7 +10,7 @@ import pathlib
 import re
 import sys
 
-COMPONENTS = ["simulation", "verbs", "in_network", "nn", "cuda"]
+COMPONENTS = ["secure", "simulation", "verbs", "in_network", "nn", "cuda"]
 LONGEST = 12
 
 

@@ -22,6 +22,9 @@ static_assert(sizeof(tutti::cuda::array<float>) != 0);  // compiled only: few ho
 #include <tutti/nn/base/dataset.hpp>
 #include <tutti/nn/images/read_image.hpp>
 #endif
+#ifdef WITH_secure
+#include <tutti/secure.hpp>
+#endif
 #ifdef WITH_simulation
 #include <tutti/simulation/simulate.hpp>
 #endif
@@ -65,6 +68,9 @@ int main() {
   bool good = adds_up<tutti::loopback>() && adds_up<tutti::shared_memory>();
 #ifdef WITH_tcp
   good = good && adds_up<tutti::tcp>();
+#endif
+#ifdef WITH_secure
+  good = good && tutti::detail::make_secret("sixteen or more letters");
 #endif
 #ifdef WITH_nn_images
   good = good && misses_a_picture();

@@ -21,7 +21,7 @@ foreach(component IN LISTS tutti_FIND_COMPONENTS)
   if(NOT TARGET tutti::${component})
     set(tutti_FOUND FALSE)
     set(tutti_NOT_FOUND_MESSAGE "tutti::${component}: there is no such component; there are tutti, tcp, simulation \
-and in_network, asio with the option with_asio, and verbs with the option with_verbs")
+and in_network, and asio, secure and verbs with the options with_asio, with_secure and with_verbs")
   endif()
 endforeach()
 """
@@ -35,8 +35,8 @@ class TuttiConan(ConanFile):
     topics = ("collective-communication", "allreduce", "header-only")
     package_type = "header-library"
     settings = "os", "arch", "compiler", "build_type"
-    options = {"with_asio": [True, False], "with_verbs": [True, False]}
-    default_options = {"with_asio": False, "with_verbs": False}
+    options = {"with_asio": [True, False], "with_secure": [True, False], "with_verbs": [True, False]}
+    default_options = {"with_asio": False, "with_secure": False, "with_verbs": False}
     no_copy_source = True
 
     def layout(self):
@@ -45,6 +45,8 @@ class TuttiConan(ConanFile):
     def requirements(self):
         if self.options.with_asio:
             self.requires("boost/[>=1.81 <2]")
+        if self.options.with_secure:
+            self.requires("openssl/[>=3 <4]")
         if self.options.with_verbs:
             self.requires("rdma-core/[>=44]")
 
@@ -75,6 +77,8 @@ class TuttiConan(ConanFile):
         needs = {"tutti": [], "tcp": ["tutti"], "simulation": ["tutti"], "in_network": ["tutti"]}
         if self.options.with_asio:
             needs["asio"] = ["tutti", "boost::headers"]
+        if self.options.with_secure:
+            needs["secure"] = ["tutti", "openssl::ssl"]
         if self.options.with_verbs:
             needs["verbs"] = ["tutti", "rdma-core::libibverbs"]
         for name, requires in needs.items():

@@ -23,6 +23,7 @@ class Tutti(CMakePackage):
     variant("mpi", default=False, description="What tutti::mpi needs: worlds that meet over MPI")
     variant("nn", default=False, description="What tutti::nn, the trainer, needs")
     variant("nn_images", default=False, when="+nn", description="What tutti::nn_images, pictures, needs")
+    variant("secure", default=False, description="What tutti::secure, proofs of identity, needs")
     variant("verbs", default=False, description="What tutti::verbs, RDMA, needs")
 
     depends_on("cxx", type="build")
@@ -40,6 +41,7 @@ class Tutti(CMakePackage):
     with when("+nn_images"):
         depends_on("libjpeg-turbo")
         depends_on("libpng")
+    depends_on("openssl@3:", when="+secure")
     depends_on("rdma-core", when="+verbs")
 
     conflicts("%gcc@:11", msg="tutti needs C++20: g++ 12 or newer")
