@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/bootstrap/environment_reader.hpp>
 #include <tutti/detail/net/address.hpp>
 #include <tutti/extend/error.hpp>
 #include <tutti/extend/rendezvous.hpp>
+#include <tutti/extend/secret.hpp>
 
 #include <cstdlib>
 #include <mpi.h>
 #include <string>
 #include <string_view>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -29,9 +32,10 @@ class mpi_rendezvous {
   /// Constructs the rendezvous of the ranks of `mpi_communicator`.
   /// @param network_interface its name or address; empty: the one of the default route, or the loopback interface if
   /// all ranks are on one host
-  /// @throws error(failure::join) if MPI fails and its error handler returns
+  /// @throws error(failure::join) if MPI fails and its error handler returns, or the variables of the secret are wrong
   explicit mpi_rendezvous(MPI_Comm mpi_communicator, std::string network_interface = preferred_interface())
-      : interface_(std::move(network_interface)) {
+      : interface_(std::move(network_interface)),
+        secret_(detail::read_secret(::environ, count(mpi_communicator, MPI_Comm_size))) {
     examine(MPI_Comm_dup(mpi_communicator, &communicator_), "MPI_Comm_dup");
     MPI_Comm neighbours = MPI_COMM_NULL;
     examine(MPI_Comm_split_type(communicator_, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &neighbours),
@@ -78,6 +82,9 @@ class mpi_rendezvous {
     return one_host_ ? detail::net::loopback_host() : detail::net::outward_host();
   }
 
+  /// The secret of TUTTI_SECRET_FILE or TUTTI_SECRET, or none.
+  [[nodiscard]] world_secret const& secret() const noexcept { return secret_; }
+
  private:
   [[nodiscard]] static std::string preferred_interface() {
     char const* const name = std::getenv("TUTTI_INTERFACE");
@@ -99,6 +106,7 @@ class mpi_rendezvous {
 
   MPI_Comm communicator_ = MPI_COMM_NULL;
   std::string interface_;
+  world_secret secret_;
   bool one_host_ = false;
 };
 

@@ -4,8 +4,10 @@
 #include <tutti/collective/communicator.hpp>
 #include <tutti/collective/group_rendezvous.hpp>
 #include <tutti/detail/bootstrap/shrink_meeting.hpp>
+#include <tutti/detail/communicator/access.hpp>
 #include <tutti/detail/core/cancellation.hpp>
 #include <tutti/detail/core/deadline.hpp>
+#include <tutti/extend/secret.hpp>
 
 #include <string>
 #include <utility>
@@ -42,6 +44,7 @@ class failure_detector {
   explicit failure_detector(communicator<Transport, N, Trace>& world, duration patience = join_timeout)
       : settings_(world.settings()),
         name_(world.name()),
+        secret_(detail::access::state(world).secret),
         host_(host_of(world.transport())),
         patience_(detail::finite_patience(patience)),
         meeting_(meet(world)) {}
@@ -59,6 +62,7 @@ class failure_detector {
     for (std::size_t remaining = meeting_.members().size();; --remaining) {
       detail::survivors meeting = meeting_.meet(patience_);
       meeting.local_host(host_);
+      meeting.secret(secret_);
       meeting.name(name_ + "+" + std::to_string(++shrinks_));
       try {
         return communicator_type(meeting, settings_);
@@ -96,6 +100,7 @@ class failure_detector {
 
   typename communicator_type::options settings_;
   std::string name_;
+  world_secret secret_;
   std::string host_;
   duration patience_;
   unsigned shrinks_ = 0;

@@ -229,6 +229,7 @@ communicator<Transport, N, Trace>::state::state(Joint& meeting, options const& i
       leaving(*this, meeting.whole()),
       hosts(find_hosts()),
       trace(std::move(initial_trace)) {
+  this->secret = meeting.secret();
   if constexpr (N != dynamic) {
     expects(meeting.size() == N, "communicator: its type says ", N, " ranks, and the world has ", meeting.size(),
             "; start that many, or take tutti::dynamic");

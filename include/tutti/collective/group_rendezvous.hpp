@@ -6,6 +6,7 @@
 #include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/communicator/access.hpp>
 #include <tutti/extend/rendezvous.hpp>
+#include <tutti/extend/secret.hpp>
 
 #include <array>
 #include <cstdint>
@@ -82,6 +83,9 @@ class group_rendezvous {
   {
     return send_.world().transport().node();
   }
+
+  /// The secret that the members of the parent share, or none.
+  [[nodiscard]] world_secret secret() const { return whole().secret; }
 
   /// Returns the texts of all members, in order. Collective over the members.
   std::vector<std::string> exchange(std::string_view text) {

@@ -4,6 +4,7 @@
 #include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/core/owner.hpp>
 #include <tutti/extend/environment.hpp>
+#include <tutti/extend/secret.hpp>
 
 #include <string>
 #include <string_view>
@@ -38,6 +39,9 @@ class launched_rendezvous {
   /// The user's name for this host (TUTTI_NODE), or empty.
   [[nodiscard]] std::string const& node() const noexcept { return node_; }
 
+  /// The secret of the world, or none.
+  [[nodiscard]] world_secret const& secret() const noexcept { return secret_; }
+
   /// The connections and hellos that rank 0 has refused, with reasons.
   [[nodiscard]] std::vector<std::string> refusals() const;
 
@@ -47,6 +51,7 @@ class launched_rendezvous {
   bool one_host_;
   std::string interface_;
   std::string node_;
+  world_secret secret_;
   owner<tcp_rendezvous> tcp_;
   owner<file_rendezvous> file_;
 };

@@ -13,8 +13,9 @@ TUTTI_DECL launched_rendezvous::launched_rendezvous(environment const& settings)
       size_(settings.size),
       one_host_(settings.local_size == settings.size),
       interface_(settings.network_interface),
-      node_(settings.node) {
-  membership const me{settings.rank, settings.size, settings.job, settings.role, settings.patience};
+      node_(settings.node),
+      secret_(settings.secret) {
+  membership const me{settings.rank, settings.size, settings.job, settings.role, settings.patience, settings.secret};
   if (settings.size > 1 && !settings.directory.empty()) {
     file_.reset(new file_rendezvous(settings.directory, me));
   } else if (settings.size > 1) {

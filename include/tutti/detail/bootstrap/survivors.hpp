@@ -3,6 +3,7 @@
 
 #include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/bootstrap/channel.hpp>
+#include <tutti/extend/secret.hpp>
 #include <tutti/extend/time.hpp>
 #include <tutti/extend/types.hpp>
 
@@ -31,6 +32,10 @@ class survivors {
   [[nodiscard]] std::string const& name() const noexcept { return name_; }
   void name(std::string text) { name_ = std::move(text); }
 
+  /// The secret of the world that failed, or none.
+  [[nodiscard]] world_secret const& secret() const noexcept { return secret_; }
+  void secret(world_secret const& value) { secret_ = value; }
+
   /// The ranks of the survivors in the world that failed.
   [[nodiscard]] std::vector<rank_type> const& parent_ranks() const noexcept { return members_; }
 
@@ -46,6 +51,7 @@ class survivors {
   duration patience_;
   std::string name_;
   std::string host_;
+  world_secret secret_;
 };
 
 }  // namespace tutti::detail::bootstrap

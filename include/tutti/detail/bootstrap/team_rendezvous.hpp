@@ -3,6 +3,7 @@
 
 #include <tutti/extend/packing.hpp>
 #include <tutti/extend/rendezvous.hpp>
+#include <tutti/extend/secret.hpp>
 
 #include <string>
 #include <string_view>
@@ -19,7 +20,7 @@ class team_rendezvous {
  public:
   static constexpr bool one_host = on_one_host<Processes>;
 
-  /// Collective over all threads. Only thread 0 of each process uses `processes`.
+  /// Collective over all threads. Only thread 0 of each process exchanges texts by `processes`.
   /// @throws the errors of both rendezvous
   team_rendezvous(Seat& seat, Processes& processes) : seat_(&seat), processes_(&processes) {
     auto const facts = relay([&] {
@@ -74,6 +75,9 @@ class team_rendezvous {
   {
     return node_;
   }
+
+  /// The secret of the processes, or none.
+  [[nodiscard]] world_secret secret() const { return secret_of(*processes_); }
 
  private:
   static constexpr bool knows_host = requires(Processes const& p) { p.local_host(); };

@@ -17,6 +17,7 @@
 #include <tutti/extend/host_map.hpp>
 #include <tutti/extend/member.hpp>
 #include <tutti/extend/recorder.hpp>
+#include <tutti/extend/secret.hpp>
 #include <tutti/extend/trace.hpp>
 
 #include <bit>
@@ -151,6 +152,7 @@ struct rank_state : progress_entry {
   tutti::detail::wait_policy wait_policy;
   void* companion = nullptr;
   relative* kin = nullptr;  ///< its entry among the communicators of one world
+  world_secret secret;      ///< handed on to the parts of the communicator, and to the world of its survivors
 
  private:
   [[noreturn, gnu::cold]] TUTTI_DECL void refuse_call() const;

@@ -3,6 +3,7 @@
 
 #include <tutti/extend/host_map.hpp>
 #include <tutti/extend/rendezvous.hpp>
+#include <tutti/extend/secret.hpp>
 
 namespace tutti::inline v0_1_0::detail::inline locality {
 
@@ -31,6 +32,8 @@ class near_rendezvous {
   {
     return meeting_->transport().rank_within_host(meeting_->parent_rank(world_rank(r)));
   }
+
+  [[nodiscard]] world_secret secret() const { return secret_of(*meeting_); }
 
   std::vector<std::string> exchange(std::string_view text) {
     std::vector<std::string> const texts = meeting_->exchange(text);
