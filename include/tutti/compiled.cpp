@@ -18,6 +18,7 @@
 #include <tutti/detail/base/number_text.ipp>
 #include <tutti/detail/bootstrap/channel.ipp>
 #include <tutti/detail/bootstrap/child.ipp>
+#include <tutti/detail/bootstrap/claim.ipp>
 #include <tutti/detail/bootstrap/directory.ipp>
 #include <tutti/detail/bootstrap/environment_reader.ipp>
 #include <tutti/detail/bootstrap/file_rendezvous.ipp>

@@ -3,9 +3,13 @@
 //
 // Both sides of a meeting at a port (tcp_side.hpp, tcp_host.hpp and tcp_guest.hpp), tested through their rendezvous.
 #include <laws/complaints.hpp>
+#include <support/toy_hash.hpp>
+#include <tutti/detail/bootstrap/claim.hpp>
+#include <tutti/detail/bootstrap/entrance.hpp>
 #include <tutti/detail/bootstrap/tcp_rendezvous.hpp>
 #include <tutti/detail/bootstrap/tcp_side.hpp>
 #include <tutti/detail/bootstrap/threads.hpp>
+#include <tutti/detail/net/proof.hpp>
 #include <tutti/detail/net/socket.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -512,4 +516,208 @@ BOOST_AUTO_TEST_CASE(an_exchange_that_rank_0_does_not_make_fails_at_once) {
   });
   BOOST_TEST(ends[0].has_value());
   BOOST_TEST(has(ends[1].failure().text, "rank 0 closed the connection"), ends[1].failure().text);
+}
+
+namespace {
+
+membership knowing_member(rank_type rank, rank_type size, char const* secret = "sixteen or more letters",
+                          tutti::duration patience = 20s) {
+  membership me = member(rank, size, patience);
+  me.secret = net::make_secret(secret);
+  return me;
+}
+
+/// The bytes of a claim of a rank that knows the secret.
+std::string recorded_claim(rank_type rank) {
+  auto [guest, host] = tutti::detail::stream_pair();
+  tutti::detail::channel line(std::move(guest));
+  (void)tutti::detail::claim_rank(line, net::proof_key(net::make_secret("sixteen or more letters")), rank,
+                                  tutti::steady_now());
+  char bytes[200];
+  ssize_t const size = ::recv(host.get(), bytes, sizeof bytes, 0);
+  BOOST_REQUIRE(size > 0);
+  return {bytes, static_cast<std::size_t>(size)};
+}
+
+/// Lets all join with a secret, exchange texts, and returns what rank 0 has refused.
+std::vector<std::string> join_knowing(place& p, rank_type n) {
+  auto const ends = tutti::detail::run_threads(n, [&](thread_rendezvous& seat) {
+    auto r = p.join(knowing_member(seat.rank(), n));
+    std::string joined_texts;
+    for (auto const& text : r.exchange(std::to_string(r.rank()))) {
+      joined_texts += text;
+    }
+    return std::pair(joined_texts, r.refusals());
+  });
+  for (auto const& end : ends) {
+    BOOST_TEST(end.value().first == std::string("0123456789").substr(0, n));
+  }
+  return ends[0].value().second;
+}
+
+/// A program on the path between guests and rank 0. It passes all bytes on, and changes one byte of its first
+/// connection.
+class relay {
+ public:
+  relay(std::uint16_t port, bool from_host, std::size_t position)
+      : from_host_(from_host), position_(position), port_(port), thread_([this] { run(); }) {}
+  ~relay() {
+    is_over_ = true;
+    thread_.join();
+  }
+  [[nodiscard]] std::uint16_t port() const { return net::local_address(listener_.get()).port(); }
+
+ private:
+  void run() {
+    while (!is_over_) {
+      tutti::detail::wait_ready(listener_.get(), POLLIN, tutti::steady_now() + 20ms);
+      if (tutti::detail::descriptor const guest = net::accept(listener_.get())) {
+        tutti::detail::descriptor const host =
+            net::connect(net::resolve("127.0.0.1", port_).at(0), tutti::steady_now() + 1s);
+        std::size_t counts[2] = {0, 0};
+        while (!is_over_ && host && pass(guest, host, false, counts[0]) && pass(host, guest, true, counts[1])) {
+          pollfd set[] = {{guest.get(), POLLIN, 0}, {host.get(), POLLIN, 0}};
+          tutti::detail::poll_until(set, tutti::steady_now() + 20ms);
+        }
+      }
+    }
+  }
+  bool pass(tutti::detail::descriptor const& source, tutti::detail::descriptor const& target, bool from_host,
+            std::size_t& count) {
+    std::array<std::byte, 4096> bytes{};
+    auto const result = tutti::detail::read_some(source.get(), bytes);
+    if (from_host == from_host_ && !has_changed_ && count <= position_ && position_ < count + result.bytes) {
+      bytes[position_ - count] ^= std::byte{1};
+      has_changed_ = true;
+    }
+    count += result.bytes;
+    (void)tutti::detail::write_all(target.get(), std::span(bytes).first(result.bytes), tutti::steady_now() + 1s);
+    return result.state != tutti::detail::io::hangup;
+  }
+
+  bool from_host_;
+  std::size_t position_;
+  std::uint16_t port_;
+  bool has_changed_ = false;
+  std::atomic<bool> is_over_{false};
+  tutti::detail::descriptor listener_ = net::listen(std::uint16_t{0});
+  std::thread thread_;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(members_with_one_secret_meet) {
+  for (rank_type n : {1U, 2U, 5U}) {
+    place p;
+    BOOST_TEST(join_knowing(p, n).empty());
+  }
+}
+
+/// Neither a hello nor a claim without the secret takes a seat, and the answer is nothing.
+BOOST_AUTO_TEST_CASE(a_stranger_takes_no_seat_and_is_told_nothing) {
+  place p;
+  std::string const claim = recorded_claim(1);
+  std::string wrong_claim = claim;
+  wrong_claim.back() = static_cast<char>(wrong_claim.back() ^ 1);
+  std::vector<tutti::detail::descriptor> strangers;
+  for (std::string const& bytes :
+       {hello_frame(1, 3, ""), hello_frame(1, 4, ""), hello_frame(1, 3, "another job"), wrong_claim,
+        claim.substr(0, claim.size() - 1) + "xx", text_frame("abc"), std::string("GET / HTTP/1.1\r\n\r\n")}) {
+    strangers.push_back(speak(p, bytes));
+  }
+  auto const refusals = join_knowing(p, 3);
+  BOOST_TEST(refusals.size() == 7U);
+  BOOST_TEST(std::count_if(refusals.begin(), refusals.end(),
+                           [](std::string const& text) { return has(text, "this TUTTI_SECRET"); }) == 5);
+  for (tutti::detail::descriptor const& s : strangers) {
+    BOOST_TEST(answer_to(s) == "");
+  }
+}
+
+/// More claims than there are places, repeated by a program that has heard one.
+BOOST_AUTO_TEST_CASE(repeated_claims_push_no_rank_out_and_lead_to_nothing) {
+  place p;
+  std::string const claim = recorded_claim(2);
+  std::string const foreign_claim = recorded_claim(1'000'000);
+  std::vector<tutti::detail::descriptor> repetitions;
+  for (int i = 0; i != 100; ++i) {
+    repetitions.push_back(speak(p, claim + hello_frame(2, 3, "")));
+    repetitions.push_back(speak(p, foreign_claim));
+  }
+  auto const refusals = join_knowing(p, 3);
+  BOOST_TEST(refusals.size() >= 60U);
+  for (tutti::detail::descriptor const& s : repetitions) {
+    std::string const answer = answer_to(s);
+    BOOST_TEST((answer.empty() || answer.size() == 80U));  // a challenge, if it had not to make room before
+  }
+}
+
+BOOST_AUTO_TEST_CASE(another_secret_is_refused_on_both_sides) {
+  for (auto const& [secret_of_host, secret_of_guest] : {std::pair("sixteen or more letters", "another secret text"),
+                                                        {"sixteen or more letters", ""},
+                                                        {"", "sixteen or more letters"}}) {
+    place p;
+    auto const members = [&](rank_type rank, char const* secret) {
+      return *secret != '\0' ? knowing_member(rank, 2, secret, 200ms) : member(rank, 2, 200ms);
+    };
+    auto const ends = join_all(p, {members(0, secret_of_host), members(1, secret_of_guest)});
+    std::string const& text = ends[0].failure().text;
+    BOOST_TEST(has(text, "rank 1 of 2 did not join at"), text);
+    BOOST_TEST(
+        has(text, *secret_of_host == '\0' ? "it has a TUTTI_SECRET, but this rank has none" : "this TUTTI_SECRET"),
+        text);
+    std::string const& guest_text = ends[1].failure().text;
+    BOOST_TEST(has(guest_text, "did not reach rank 0"), guest_text);
+    BOOST_TEST(has(guest_text, *secret_of_guest == '\0' ? "has a TUTTI_SECRET" : "does not know this TUTTI_SECRET"),
+               guest_text);
+  }
+}
+
+/// The job is no part of the proof: a rank of the same secret is told of a wrong TUTTI_JOB or TUTTI_SIZE.
+BOOST_AUTO_TEST_CASE(a_wrong_job_or_size_is_told_to_ranks_that_know_the_secret) {
+  for (bool const is_wrong_job : {true, false}) {
+    place p;
+    membership other = knowing_member(7, is_wrong_job ? 8 : 9, "sixteen or more letters", 300ms);
+    other.job = is_wrong_job ? "another" : "";
+    auto const ends = tutti::detail::run_threads(2, [&](thread_rendezvous& seat) {
+      p.join(seat.rank() == 0 ? knowing_member(0, 8, "sixteen or more letters", 300ms) : other);
+    });
+    BOOST_TEST(has(ends[0].failure().text, is_wrong_job ? "belongs to job 'another'" : "expects a world of 9 ranks"),
+               ends[0].failure().text);
+    BOOST_TEST(has(ends[1].failure().text, "it serves another job (TUTTI_JOB)"), ends[1].failure().text);
+  }
+}
+
+/// A program on the path changes one byte of a meeting, from the claim to the table: each rank gets the right texts or
+/// an error.
+BOOST_AUTO_TEST_CASE(a_changed_byte_is_noticed) {
+  struct change {
+    bool from_host;
+    std::size_t position;
+    char const* complaint;  ///< part of an error, or empty if the guest comes again and all ranks meet
+  };
+  std::size_t const hello = tutti::detail::tcp_hello{1, 2, "", tutti::this_member("")}.encode().size();
+  std::size_t const claim_end = 16 + tutti::detail::claim_size;
+  std::size_t const challenge_end = 16 + tutti::detail::challenge_size;
+  std::size_t const welcome_end = challenge_end + 16 + std::string("127.0.0.1").size() + 16;
+  for (change const& c : {change{false, 16, ""}, change{false, claim_end + 16, ""},
+                          change{false, claim_end + 16 + hello + 16 + 16, "or were changed on their way"},
+                          change{true, 16, ""}, change{true, challenge_end + 16, "did not reach rank 0"},
+                          change{true, welcome_end + 16 + 20, "or was changed on its way"}}) {
+    place p;
+    relay path(p.address.port, c.from_host, c.position);
+    auto const ends = tutti::detail::run_threads(2, [&](thread_rendezvous& seat) {
+      membership const me = knowing_member(seat.rank(), 2, "sixteen or more letters", 1s);
+      tcp_rendezvous r =
+          seat.rank() == 0 ? tcp_rendezvous(std::move(p.listener), me) : tcp_rendezvous({"127.0.0.1", path.port()}, me);
+      auto const texts = r.exchange(std::to_string(r.rank()));
+      return texts[0] + texts[1];
+    });
+    std::string failures;
+    for (auto const& end : ends) {
+      failures += end ? "" : end.failure().text;
+      BOOST_TEST((!end || end.value() == "01"));
+    }
+    BOOST_TEST((*c.complaint == '\0' ? failures.empty() : has(failures, c.complaint)), failures);
+  }
 }

@@ -3,7 +3,9 @@
 
 #include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/core/descriptor.hpp>
+#include <tutti/detail/net/proof.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -13,17 +15,19 @@ namespace tutti::inline v0_1_0::detail::inline bootstrap {
 /// The kind of a frame. The numbers are part of the protocol.
 enum class bootstrap_frame_kind : std::uint32_t {
   invalid,
-  hello,    ///< a member presents itself
-  welcome,  ///< all members have joined
-  text,     ///< one member's part of an exchange
-  table,    ///< the parts of all members
-  result,   ///< the return value of a rank
-  failure,  ///< the reason why a rank or the world has failed
-  refusal,  ///< the hello does not fit; the reason is not sent to strangers
+  hello,      ///< a member presents itself
+  welcome,    ///< all members have joined
+  text,       ///< one member's part of an exchange
+  table,      ///< the parts of all members
+  result,     ///< the return value of a rank
+  failure,    ///< the reason why a rank or the world has failed
+  refusal,    ///< the hello does not fit; the reason is not sent to strangers
+  claim,      ///< a member proves that it knows the secret
+  challenge,  ///< the host proves so, too
 };
 
-/// A frame of the bootstrap protocol: 16 bytes that say magic number, kind and length, then the payload. All numbers
-/// are little-endian.
+/// A frame of the bootstrap protocol: 16 bytes that say magic number, kind and length, then the payload, then on a
+/// sealed channel a tag of 16 bytes. All numbers are little-endian.
 struct bootstrap_frame {
   bootstrap_frame_kind kind = bootstrap_frame_kind::invalid;
   std::string payload;
@@ -41,6 +45,13 @@ class channel {
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(socket_); }
   void close() noexcept { socket_.reset(); }
 
+  /// Seals the channel: all further frames, in both directions, carry a tag. A tag covers the frame and the number of
+  /// frames before it, so no frame can be changed, left out or repeated.
+  void seal(net::proof_key const& receive_key, net::proof_key const& send_key) noexcept {
+    receive_key_ = receive_key;
+    send_key_ = send_key;
+  }
+
   void queue(bootstrap_frame_kind kind, std::string_view payload);
   [[nodiscard]] bool is_flushed() const noexcept { return written_bytes_ == output_.size(); }
 
@@ -54,7 +65,7 @@ class channel {
   /// The number of bytes that were read and that no frame has taken.
   [[nodiscard]] std::size_t unread() const noexcept { return input_.size(); }
 
-  /// The result of `next`.
+  /// The result of `next`. A frame with a wrong tag is foreign.
   enum class parse_result { incomplete, frame, foreign, too_long };
 
   /// Takes the next frame out of the bytes that were read, if it is complete.
@@ -71,6 +82,10 @@ class channel {
   std::string input_;
   std::string output_;
   std::size_t written_bytes_ = 0;
+  net::proof_key receive_key_;
+  net::proof_key send_key_;
+  std::uint64_t receive_count_ = 0;  ///< sealed frames
+  std::uint64_t send_count_ = 0;
 };
 
 }  // namespace tutti::detail::bootstrap

@@ -3,6 +3,7 @@
 
 #include <tutti/detail/bootstrap/channel.hpp>
 
+#include <span>
 #include <utility>
 
 namespace tutti::inline v0_1_0::detail::inline bootstrap {
@@ -16,6 +17,14 @@ struct frame_head {
     for (int i = 0; i < bytes; ++i) {
       text += static_cast<char>(static_cast<unsigned char>(value >> (8 * i)));
     }
+  }
+  static constexpr std::size_t tag_size = 16;
+
+  /// The number of the frames before a sealed one, as its tag covers it.
+  [[nodiscard]] static std::string counter(std::uint64_t count) {
+    std::string text;
+    append(text, count, 8);
+    return text;
   }
   [[nodiscard]] static std::uint64_t get(std::string_view bytes) noexcept {
     std::uint64_t value = 0;
@@ -32,6 +41,10 @@ TUTTI_DECL void channel::queue(bootstrap_frame_kind kind, std::string_view paylo
   frame_head::append(head, static_cast<std::uint32_t>(kind), 4);
   frame_head::append(head, payload.size(), 8);
   output_.append(head).append(payload);
+  if (send_key_) {
+    net::proof const tag = send_key_.prove("frame", {frame_head::counter(send_count_++), head, payload});
+    output_ += net::text_of(std::span(tag).first(frame_head::tag_size));
+  }
 }
 
 TUTTI_DECL bool channel::flush() noexcept {
@@ -60,18 +73,29 @@ TUTTI_DECL channel::parse_result channel::next(bootstrap_frame& frame, std::uint
   }
   std::uint64_t const kind = frame_head::get(input.substr(4, 4));
   std::uint64_t const length = frame_head::get(input.substr(8, 8));
-  if (kind == 0 || kind > static_cast<std::uint64_t>(bootstrap_frame_kind::refusal)) {
+  if (kind == 0 || kind > static_cast<std::uint64_t>(bootstrap_frame_kind::challenge)) {
     return parse_result::foreign;
   }
   if (length > limit) {
     return parse_result::too_long;
   }
-  if (input.size() - frame_head::size < length) {
+  std::size_t const tag_size = receive_key_ ? frame_head::tag_size : 0;
+  if (input.size() - frame_head::size < tag_size || input.size() - frame_head::size - tag_size < length) {
     return parse_result::incomplete;
   }
+  std::string_view const payload = input.substr(frame_head::size, static_cast<std::size_t>(length));
+  std::size_t const end = frame_head::size + payload.size();
+  if (receive_key_) {
+    std::string_view const tag = input.substr(end, tag_size);
+    if (!receive_key_.accepts(tag, "frame",
+                              {frame_head::counter(receive_count_), input.substr(0, frame_head::size), payload})) {
+      return parse_result::foreign;
+    }
+    ++receive_count_;
+  }
   frame.kind = static_cast<bootstrap_frame_kind>(kind);
-  frame.payload = input.substr(frame_head::size, static_cast<std::size_t>(length));
-  input_.erase(0, frame_head::size + frame.payload.size());
+  frame.payload = payload;
+  input_.erase(0, end + tag_size);
   return parse_result::frame;
 }
 

@@ -4,16 +4,19 @@
 #include <tutti/detail/base/integer_cast.hpp>
 #include <tutti/detail/bootstrap/channel.hpp>
 #include <tutti/detail/net/handshake_server.hpp>
+#include <tutti/extend/types.hpp>
 
 #include <string>
 
 namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
-/// An accepted connection that still has to present itself by a frame of kind `hello`.
+/// An accepted connection that still has to present itself by a frame of one kind.
 struct pending_hello {
   channel line;
   std::string peer = {};  ///< the peer's address, for reports
   bootstrap_frame frame = {};
+  bootstrap_frame_kind expected_kind = bootstrap_frame_kind::hello;  ///< or `claim`
+  rank_type rank = no_rank;                                          ///< the rank that it has claimed to be
 
   [[nodiscard]] int fd() const noexcept { return line.fd(); }
 
@@ -27,8 +30,15 @@ struct pending_hello {
     if (result == channel::parse_result::too_long) {
       return {.complete = false, .objection = "a frame too long for a greeting"};
     }
-    bool const good = result == channel::parse_result::frame && frame.kind == bootstrap_frame_kind::hello;
-    return {.complete = good, .objection = good ? nullptr : "not a greeting of tutti"};
+    if (result != channel::parse_result::frame) {
+      return {.complete = false, .objection = "not a greeting of tutti"};
+    }
+    bool const is_expected = frame.kind == expected_kind;
+    char const* const objection =
+        frame.kind == bootstrap_frame_kind::hello   ? "it does not prove that it knows this TUTTI_SECRET"
+        : frame.kind == bootstrap_frame_kind::claim ? "it has a TUTTI_SECRET, but this rank has none"
+                                                    : "not a greeting of tutti";
+    return {.complete = is_expected, .objection = is_expected ? nullptr : objection};
   }
 };
 

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <tutti/detail/bootstrap/channel.hpp>
+#include <tutti/detail/bootstrap/claim.hpp>
 #include <tutti/detail/bootstrap/membership.hpp>
 #include <tutti/detail/bootstrap/tcp_side.hpp>
 #include <tutti/detail/core/joined_threads.hpp>
 #include <tutti/detail/net/address.hpp>
+#include <tutti/detail/net/proof.hpp>
 #include <tutti/detail/net/socket.hpp>
 #include <tutti/extend/error.hpp>
 #include <tutti/extend/expects.hpp>
@@ -28,7 +30,7 @@ class tcp_guest final : public tcp_side {
   /// unreachable or refuses is tried again until the deadline.
   /// @throws error(failure::join)
   TUTTI_COLD tcp_guest(host_port const& at, membership const& me)
-      : me_(with_finite_patience(me)), place_(net::format(at)) {
+      : me_(with_finite_patience(me)), key_(me.secret), place_(net::format(at)) {
     time_point const deadline = steady_now() + me_.patience;
     constexpr duration longest = std::chrono::milliseconds(250);
     for (duration pause = std::chrono::milliseconds(2);; pause = (std::min)(2 * pause, longest)) {
@@ -60,11 +62,13 @@ class tcp_guest final : public tcp_side {
         return texts;
       }
     }
+    bool const is_foreign = state == io::hangup && line_.next(answer, table_limit) != channel::parse_result::incomplete;
     line_.close();
     throw_failure_of(answer);
     throw error(failure::join,
                 "exchange at " + place_ + ": " +
                     (state == io::late ? "rank 0 did not answer within " + seconds_text(2 * me_.patience + grace)
+                     : is_foreign      ? "the answer of rank 0 is no table, or was changed on its way"
                                        : "rank 0 closed the connection: it has failed, or ended before this exchange"))
         .set_ranks(me_.rank, {0});
   }
@@ -100,11 +104,14 @@ class tcp_guest final : public tcp_side {
     std::string const hello = tcp_hello{me_.rank, me_.size, me_.job, this_member(me_.role)}.encode();
     expects(hello.size() <= tcp_hello::limit, "tcp_rendezvous: the names of job and role make a greeting of ",
             hello.size(), " bytes; shorten them until it is ", tcp_hello::limit, " at most");
-    line_.queue(bootstrap_frame_kind::hello, hello);
     bootstrap_frame answer;
-    io state = line_.send(deadline);
-    // Even if sending fails there may be an answer that says why.
-    state = state == io::late ? state : line_.receive(answer, answer_limit, deadline);
+    io state = key_ ? claim_rank(line_, key_, me_.rank, deadline) : io::complete;
+    if (state == io::complete) {
+      line_.queue(bootstrap_frame_kind::hello, hello);
+      state = line_.send(deadline);
+      // Even if sending fails there may be an answer that says why.
+      state = state == io::late ? state : line_.receive(answer, answer_limit, deadline);
+    }
     if (state == io::complete && answer.kind == bootstrap_frame_kind::welcome) {
       net::address const address = net::local_address(line_.fd());
       reach_ = address.is_loopback() ? answer.payload : address.host();
@@ -118,8 +125,10 @@ class tcp_guest final : public tcp_side {
                       ": it serves another job (TUTTI_JOB), or one with another number of ranks (TUTTI_SIZE)")
           .set_ranks(me_.rank, {me_.rank});
     }
-    reason_ = state == io::late ? "it accepts connections but does not answer"
-                                : "the program there closed the connection, or is not rank 0 of a world of tutti";
+    reason_ = state == io::late
+                  ? "it accepts connections but does not answer"
+                  : std::string("the program there closed the connection, or is not rank 0 of a world of tutti, or ") +
+                        (key_ ? "does not know this TUTTI_SECRET" : "has a TUTTI_SECRET");
     line_.close();
     return false;
   }
@@ -132,6 +141,7 @@ class tcp_guest final : public tcp_side {
   }
 
   membership me_;
+  net::proof_key key_;
   std::string place_;
   std::string reason_;
   std::string reach_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/detail/bootstrap/channel.hpp>
+#include <tutti/detail/bootstrap/entrance.hpp>
 #include <tutti/detail/bootstrap/membership.hpp>
 #include <tutti/detail/bootstrap/pending_hello.hpp>
 #include <tutti/detail/bootstrap/tcp_side.hpp>
@@ -28,8 +29,11 @@ namespace tutti::inline v0_1_0::detail::inline bootstrap {
 ///
 /// No connection is trusted before a valid hello. A connection that sends other bytes, too many or none is refused or
 /// left aside, and never delays the others. It is told nothing of the job; neither is a hello of another job or world
-/// size. A valid hello is a claim and proves nothing. Its sender can take a seat, which the right process then finds
-/// taken; close its connection, which frees the seat; and send texts, which are bounded.
+/// size.
+///
+/// With a secret, a connection proves that it knows it before its hello, and is told nothing before. Without one, a
+/// valid hello proves nothing. Its sender can take a seat, which the right process then finds taken; close its
+/// connection, which frees the seat; and send texts, which are bounded.
 class tcp_host final : public tcp_side {
  public:
   TUTTI_COLD tcp_host(descriptor listener, membership const& me)
@@ -37,7 +41,8 @@ class tcp_host final : public tcp_side {
         place_(net::local_address(listener.get()).text()),
         listener_(std::move(listener)),
         roll_(me.size, place_),
-        guests_(me.size) {
+        guests_(me.size),
+        entrance_(net::proof_key(me.secret), me.size) {
     net::await_data(listener_.get());
     roll_.note(me.rank, this_member(me.role));
     try {
@@ -48,7 +53,7 @@ class tcp_host final : public tcp_side {
       throw;
     }
     listener_.reset();
-    pending_ = {};
+    entrance_.clear();
     announce();
   }
 
@@ -66,7 +71,7 @@ class tcp_host final : public tcp_side {
   [[nodiscard]] std::string local_host() const override { return reach_; }
   [[nodiscard]] std::vector<std::string> refusals() const override { return refusals_; }
 
-  // Callbacks of the handshake server.
+  // Callbacks of the entrance.
 
   [[nodiscard]] TUTTI_COLD static pending_hello begin(descriptor s) {
     std::string peer = net::peer_address(s.get()).text();
@@ -78,6 +83,9 @@ class tcp_host final : public tcp_side {
     tcp_hello hello;
     if (!hello.decode(p.frame.payload)) {
       return refuse(p.peer, "not a greeting of tutti");
+    }
+    if (p.rank != no_rank && p.rank != hello.rank) {
+      return refuse(p.peer, describe(hello.rank, hello.process) + " has proved to be another rank");
     }
     if (hello.job != me_.job || hello.size != me_.size || hello.rank >= me_.size || p.line.unread() != 0) {
       refuse(p.peer, objection_to(hello));
@@ -139,20 +147,20 @@ class tcp_host final : public tcp_side {
     for (channel const& guest : guests_) {
       set.push_back({guest.fd(), POLLIN, 0});  // an absent one has -1, which poll skips
     }
-    pending_.append_to(set);
+    entrance_.append_to(set);
     poll_until(set, deadline);
     for (rank_type r = 1; r < me_.size; ++r) {
       if (set[1 + r].revents != 0) {
         check_seat(r);
       }
     }
-    pending_.hear_ready(set, 1 + me_.size, *this);
+    entrance_.hear_ready(set, 1 + me_.size, *this);
     if (set[0].revents == 0) {
       return;
     }
-    pending_.accept_some(listener_.get(), *this);
-    if (pending_.resource_error() != 0 && pending_.empty() && !verdict_) {
-      roll_.fail("rank 0 cannot accept connections at " + place_ + ": " + describe_errno(pending_.resource_error()) +
+    entrance_.accept_some(listener_.get(), *this);
+    if (entrance_.resource_error() != 0 && entrance_.empty() && !verdict_) {
+      roll_.fail("rank 0 cannot accept connections at " + place_ + ": " + describe_errno(entrance_.resource_error()) +
                      "; allow it a descriptor for each of the " + std::to_string(me_.size) + " ranks (ulimit -n)",
                  {0});
     }
@@ -265,7 +273,7 @@ class tcp_host final : public tcp_side {
       fail(roll_.description(r) + " gave a text of more than " + std::to_string(limit) + " bytes", {r});
     }
     if (result != channel::parse_result::frame || f.kind != bootstrap_frame_kind::text) {
-      fail(roll_.description(r) + " sent bytes that do not belong to an exchange", {r});
+      fail(roll_.description(r) + " sent bytes that do not belong to an exchange, or were changed on their way", {r});
     }
     text = std::move(f.payload);
     presence[r] = true;
@@ -315,7 +323,7 @@ class tcp_host final : public tcp_side {
   descriptor listener_;
   roll_call roll_;
   std::vector<channel> guests_;  ///< by rank
-  net::handshake_server<pending_hello> pending_;
+  entrance entrance_;
   std::vector<std::string> refusals_;
   std::optional<rank_failure> verdict_;  ///< the reason why the world cannot be formed
   std::size_t dismissal_count_ = 0;      ///< the number of latecomers that have been told
