@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread left_to_sanitizers waits
 #include <laws/shrink.hpp>
+#include <support/secret_meeting.hpp>
+#include <tutti/collective/group_rendezvous.hpp>
+#include <tutti/detail/bootstrap/threads.hpp>
 #include <tutti/transport/loopback.hpp>
 #include <tutti/transport/shared_memory.hpp>
 #include <tutti/transport/tcp.hpp>
 
+#include <algorithm>
+#include <cstddef>
+#include <stdexcept>
+#include <string>
 #include <tuple>
 
 using all_transports = std::tuple<tutti::loopback, tutti::shared_memory, tutti::tcp>;
+using of_threads = std::tuple<tutti::loopback, tutti::tcp>;
 using of_processes = std::tuple<tutti::shared_memory, tutti::tcp>;
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(those_that_are_left_go_on, Transport, all_transports) {
@@ -47,4 +55,28 @@ BOOST_AUTO_TEST_CASE(ranks_that_are_late_are_left_out) {
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_stopped_rank_that_wakes_when_the_others_have_ended_ends, Transport, of_processes) {
   laws::a_stopped_rank_that_wakes_when_the_others_have_ended_ends<Transport>(4);
+}
+
+/// The ranks of a world with a secret find each other after a fault, and the smaller world has the secret, too.
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_world_with_a_secret_shrinks_and_keeps_it, Transport, of_threads) {
+  auto const results = tutti::detail::run_threads(4, [](tutti::detail::thread_rendezvous& seat) -> std::string {
+    support::secret_meeting meet{&seat};
+    tutti::communicator<Transport> world(meet);
+    tutti::rank_type const me = world.rank();
+    world.deadline(std::chrono::seconds(40));
+    tutti::failure_detector detector(world);
+    std::string wrong = laws::sum_until_a_fault(world, detector.members(), me, [&] {
+      if (me == 0) {
+        throw std::runtime_error("died");
+      }
+    });
+    auto smaller = detector.shrink();
+    wrong += laws::sum_until_a_fault(smaller, detector.members(), me, [] {});
+    auto const secret = tutti::group_rendezvous(smaller, {smaller.rank()}, 0).secret();
+    bool const is_same = secret && std::ranges::equal(secret.key(), meet.secret().key());
+    return is_same && smaller.size() == 3 ? wrong : "the smaller world has another secret, or size";
+  });
+  for (std::size_t const r : {1U, 2U, 3U}) {
+    BOOST_TEST((results[r] ? results[r].value() : results[r].failure().text) == "no fault");
+  }
 }

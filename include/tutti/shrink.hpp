@@ -95,7 +95,7 @@ class failure_detector {
     }
     return listener.meeting(
         world.rank(),
-        group_rendezvous<World>(world, std::move(members), world.rank()).exchange(listener.endpoint_info()));
+        group_rendezvous<World>(world, std::move(members), world.rank()).exchange(listener.endpoint_info()), secret_);
   }
 
   typename communicator_type::options settings_;

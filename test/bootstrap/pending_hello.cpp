@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address thread left_to_sanitizers
+// test: address
 //
 // The first frames of a connection: hellos, claims, and the frames of a sealed channel.
 #include <support/toy_hash.hpp>

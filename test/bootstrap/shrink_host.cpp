@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address waits
 #include <laws/complaints.hpp>
+#include <support/toy_hash.hpp>
+#include <tutti/detail/bootstrap/claim.hpp>
+#include <tutti/detail/bootstrap/entrance.hpp>
 #include <tutti/detail/bootstrap/shrink_host.hpp>
 #include <tutti/detail/bootstrap/shrink_notice.hpp>
+#include <tutti/detail/net/proof.hpp>
 #include <tutti/detail/net/socket.hpp>
 #include <tutti/error.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 #include <numeric>
+#include <optional>
 #include <string>
+#include <sys/socket.h>
+#include <thread>
 #include <tuple>
 #include <vector>
 
@@ -35,7 +42,8 @@ ranks first(rank_type n) {
 
 /// A meeting of n ranks with rank 0 as host. The others have listeners, and send messages made by a test.
 struct meeting {
-  explicit meeting(rank_type n) : me{"a world", 0, first(n)} {
+  explicit meeting(rank_type n, net::proof_key const& key_of_world = {})
+      : me{"a world", 0, first(n)}, key(key_of_world) {
     for (rank_type r = 0; r != n; ++r) {
       listeners.push_back(net::listen(net::resolve("127.0.0.1", 0).front()));
       places.push_back(net::local_address(listeners.back().get()));
@@ -53,12 +61,17 @@ struct meeting {
   [[nodiscard]] channel join(rank_type rank, ranks const& members) const { return join({me.world, rank, members}); }
 
   [[nodiscard]] ranks gather(tutti::duration patience = 300ms) const {
-    return tutti::detail::shrink_host(listeners[0].get(), me, places, {}, patience).gather();
+    return tutti::detail::shrink_host(listeners[0].get(), me, places, {}, patience, key).gather();
   }
+
+  /// Starts a thread that joins with a key, and receives frames until the host closes.
+  [[nodiscard]] std::thread join_with(net::proof_key const& guest_key, rank_type claimed_rank,
+                                      shrink_message const& message, std::string& kinds) const;
 
   shrink_message me;
   std::vector<tutti::detail::descriptor> listeners;
   std::vector<net::address> places;
+  net::proof_key key;
 };
 
 /// The frames that a guest receives until the host closes, a letter for each kind; `last` becomes the last frame.
@@ -213,4 +226,121 @@ BOOST_AUTO_TEST_CASE(fewer_than_the_silent_ones_do_not_go_on) {
   bootstrap_frame last;
   BOOST_TEST(receive_all(guest, last) == "wf");
   BOOST_TEST(has(last.payload, "may be alive"));
+}
+
+namespace {
+
+net::proof_key key_of(char const* text = "sixteen or more letters") {
+  return net::proof_key(net::make_secret(text));
+}
+
+std::thread meeting::join_with(net::proof_key const& guest_key, rank_type claimed_rank, shrink_message const& message,
+                               std::string& kinds) const {
+  return std::thread([this, guest_key, claimed_rank, message, &kinds] {
+    channel line(net::connect(places[0], tutti::steady_now() + 5s));
+    if (tutti::detail::claim_rank(line, guest_key, claimed_rank, tutti::steady_now() + 20s) != io::complete) {
+      kinds = "refused";
+      return;
+    }
+    line.queue(bootstrap_frame_kind::hello, message.text());
+    (void)line.flush();
+    kinds = receive_all(line);
+  });
+}
+
+/// The bytes by which a guest joins, heard on the wire.
+std::pair<std::string, std::string> recorded_guest(shrink_message const& message) {
+  auto [guest_end, host_end] = tutti::detail::stream_pair();
+  channel host(std::move(host_end));
+  std::string hello;
+  bootstrap_frame claim;
+  std::thread guest([&message, &hello, end = std::move(guest_end)]() mutable {
+    channel line(std::move(end));
+    (void)tutti::detail::claim_rank(line, key_of(), message.rank, tutti::steady_now() + 20s);
+    line.queue(bootstrap_frame_kind::hello, message.text());
+    (void)line.flush();
+    ::shutdown(line.fd(), SHUT_WR);
+    bootstrap_frame none;
+    (void)line.receive(none, 0, tutti::steady_now() + 20s);
+  });
+  BOOST_REQUIRE((host.receive(claim, 200, tutti::steady_now() + 20s) == io::complete));
+  BOOST_REQUIRE(tutti::detail::answer_claim(host, key_of(), claim.payload) == message.rank);
+  tutti::detail::wait_ready(host.fd(), POLLIN, tutti::steady_now() + 20s);
+  char bytes[1000];
+  ssize_t const size = ::recv(host.fd(), bytes, sizeof bytes, 0);
+  BOOST_REQUIRE(size > 0);
+  host.close();
+  guest.join();
+  return {claim.payload, {bytes, static_cast<std::size_t>(size)}};
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(members_that_know_the_key_are_in_and_no_others) {
+  meeting group(5, key_of());
+  group.listeners[3].reset();
+  group.listeners[4].reset();
+  std::string kinds[4];
+  channel stranger = group.join(3, first(5));  // without a claim
+  std::thread guests([&] {
+    group.join_with(key_of("another secret text"), 3, {group.me.world, 3, first(5)}, kinds[0]).join();
+    group.join_with(key_of(), 1, {group.me.world, 4, first(5)}, kinds[1]).join();
+    std::thread first_guest = group.join_with(key_of(), 1, {group.me.world, 1, first(5)}, kinds[2]);
+    group.join_with(key_of(), 2, {group.me.world, 2, first(5)}, kinds[3]).join();
+    first_guest.join();
+  });
+  BOOST_TEST(group.gather(20s) == first(3), boost::test_tools::per_element());
+  guests.join();
+  BOOST_TEST(kinds[0] == "refused");
+  BOOST_TEST(kinds[1] == "");  // it has proved to be another rank
+  BOOST_TEST(kinds[2] == "wt");
+  BOOST_TEST(kinds[3] == "wt");
+  BOOST_TEST(receive_all(stranger) == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_repeated_hello_takes_no_line) {
+  meeting group(2, key_of());
+  auto const [claim, hello] = recorded_guest({group.me.world, 1, first(2)});
+  channel line(net::connect(group.places[0], tutti::steady_now() + 5s));
+  line.queue(bootstrap_frame_kind::claim, claim);
+  BOOST_REQUIRE(line.flush());
+  BOOST_REQUIRE(::send(line.fd(), hello.data(), hello.size(), 0) == static_cast<ssize_t>(hello.size()));
+  BOOST_TEST(group.gather() == ranks{0}, boost::test_tools::per_element());
+  BOOST_TEST(receive_all(line).find('w') == std::string::npos);
+}
+
+/// A program that has heard everything forges notices: it changes their members, or has no proof, or one of its own.
+BOOST_AUTO_TEST_CASE(forged_notices_leave_no_rank_out) {
+  shrink_message const notice{"a world", 2, {2}};
+  for (net::proof_key const& forger_key : {net::proof_key(), key_of("another secret text")}) {
+    meeting group(3, key_of());
+    tutti::detail::leave_notices(notice, {0, 1}, group.places, forger_key);
+    shrink_message const member{"a world", 1, first(3)};
+    BOOST_TEST(!take_notice(group.listeners[1].get(), member, member.longest(3), group.key));
+    group.listeners[1].reset();
+    group.listeners[2].reset();
+    BOOST_TEST(group.gather(20s) == ranks{0}, boost::test_tools::per_element());
+  }
+  std::string const text = notice.text();
+  std::string const tag(net::text_of(key_of().prove("notice", {text})));
+  shrink_message const member{"a world", 1, first(3)};
+  auto const is_notice = [&](std::string const& payload) {
+    return tutti::detail::is_notice({bootstrap_frame_kind::hello, payload}, member, key_of());
+  };
+  BOOST_TEST(is_notice(text + tag));
+  for (std::size_t i = 0; i != text.size() + tag.size(); ++i) {
+    std::string forgery = text + tag;
+    forgery[i] = static_cast<char>(forgery[i] ^ 1);
+    BOOST_TEST(!is_notice(forgery), i);
+    BOOST_TEST(!is_notice((text + tag).substr(0, i)), i);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(proved_notices_leave_a_rank_out) {
+  meeting group(3, key_of());
+  tutti::detail::leave_notices({group.me.world, 2, {2}}, {0, 1}, group.places, group.key);
+  shrink_message const member{"a world", 1, first(3)};
+  BOOST_TEST(take_notice(group.listeners[1].get(), member, member.longest(3), group.key));
+  BOOST_CHECK_EXCEPTION(std::ignore = group.gather(20s), tutti::error,
+                        [](tutti::error const& e) { return has(e.what(), "continued without rank 0"); });
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread left_to_sanitizers
+#include <support/secret_meeting.hpp>
 #include <support/worlds.hpp>
 #include <tutti/collective/dup.hpp>
 #include <tutti/collective/group_rendezvous.hpp>
@@ -19,7 +20,6 @@
 #include <array>
 #include <bit>
 #include <condition_variable>
-#include <cstddef>
 #include <deque>
 #include <map>
 #include <mutex>
@@ -150,23 +150,6 @@ BOOST_AUTO_TEST_CASE(a_member_that_is_gone_is_an_error) {
   }
 }
 
-/// The rendezvous of a thread of this process, or of a world of one, with a secret.
-struct secret_meeting {
-  static constexpr bool one_host = true;
-
-  [[nodiscard]] rank_type rank() const { return seat != nullptr ? seat->rank() : 0; }
-  [[nodiscard]] rank_type size() const { return seat != nullptr ? seat->size() : 1; }
-  std::vector<std::string> exchange(std::string_view text) {
-    return seat != nullptr ? seat->exchange(text) : std::vector<std::string>{std::string(text)};
-  }
-  [[nodiscard]] tutti::world_secret secret() const {
-    constexpr std::array<std::byte, tutti::world_secret::bytes> key{std::byte{7}};
-    return tutti::world_secret(key);
-  }
-
-  tutti::detail::thread_rendezvous* seat;
-};
-
 static_assert(tutti::shares_secret<tutti::detail::launched_rendezvous>);
 static_assert(tutti::shares_secret<tutti::detail::survivors>);
 static_assert(tutti::shares_secret<tutti::group_rendezvous<tutti::communicator<tutti::tcp>>>);
@@ -174,14 +157,14 @@ static_assert(!tutti::shares_secret<tutti::detail::thread_rendezvous>);
 
 BOOST_AUTO_TEST_CASE(parts_of_a_world_have_its_secret) {
   auto const results = tutti::detail::run_threads(4, [](tutti::detail::thread_rendezvous& seat) -> std::string {
-    secret_meeting meet{&seat};
+    support::secret_meeting meet{&seat};
     auto const is_same = [&](tutti::world_secret const& other) {
       return other && std::ranges::equal(other.key(), meet.secret().key());
     };
     tutti::host_map const hosts(std::array{0, 0, 1, 1});
     tutti::detail::joint_rendezvous joint(meet);
     tutti::detail::near_rendezvous neighbours(joint, hosts);
-    secret_meeting process{nullptr};
+    support::secret_meeting process{nullptr};
     tutti::detail::team_rendezvous team(seat, process);
     if (!is_same(joint.secret()) || !is_same(neighbours.secret()) || !is_same(team.secret())) {
       return "a rendezvous around another one loses the secret";

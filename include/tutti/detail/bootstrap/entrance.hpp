@@ -24,7 +24,7 @@ namespace tutti::inline v0_1_0::detail::inline bootstrap {
 /// The handler is that of a `handshake_server`. `arrive` takes hellos only.
 class entrance {
  public:
-  /// @param key of the world, or none
+  /// @param key the world's, or none
   /// @param ranks the number of ranks that may come
   entrance(net::proof_key const& key, rank_type ranks) : key_(key), ranks_(ranks) {}
 

@@ -15,8 +15,8 @@ struct pending_hello {
   channel line;
   std::string peer = {};  ///< the peer's address, for reports
   bootstrap_frame frame = {};
-  bootstrap_frame_kind expected_kind = bootstrap_frame_kind::hello;  ///< or `claim`
-  rank_type rank = no_rank;                                          ///< the rank that it has claimed to be
+  bootstrap_frame_kind expected_kind = bootstrap_frame_kind::hello;  ///< kind of the awaited frame: hello, claim
+  rank_type rank = no_rank;                                          ///< rank that it has proved to be
 
   [[nodiscard]] int fd() const noexcept { return line.fd(); }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/detail/bootstrap/channel.hpp>
+#include <tutti/detail/bootstrap/entrance.hpp>
 #include <tutti/detail/bootstrap/membership.hpp>
 #include <tutti/detail/bootstrap/pending_hello.hpp>
 #include <tutti/detail/bootstrap/shrink_message.hpp>
@@ -9,6 +10,7 @@
 #include <tutti/detail/core/descriptor.hpp>
 #include <tutti/detail/net/address.hpp>
 #include <tutti/detail/net/handshake_server.hpp>
+#include <tutti/detail/net/proof.hpp>
 #include <tutti/detail/net/socket.hpp>
 #include <tutti/extend/error.hpp>
 #include <tutti/extend/outcome.hpp>
@@ -28,14 +30,17 @@ namespace tutti::inline v0_1_0::detail::inline bootstrap {
 class shrink_host {
  public:
   /// @param silent the members of lower ranks that did not answer; all other lower ranks are gone
+  /// @param key the world's for its shrink meetings, or none
   shrink_host(int listener, shrink_message const& me, std::vector<net::address> const& places,
-              std::vector<rank_type> silent, duration patience)
+              std::vector<rank_type> silent, duration patience, net::proof_key const& key = {})
       : listener_(listener),
         me_(me),
         places_(places),
         longest_hello_(me.longest(places.size())),
         silent_(std::move(silent)),
-        patience_(patience) {
+        patience_(patience),
+        key_(key),
+        entrance_(key, static_cast<rank_type>(places.size())) {
     for (rank_type const r : me.members) {
       if (r > me.rank) {
         watch(guests_.emplace_back(guest{r, {}, {}, {}}));
@@ -53,9 +58,9 @@ class shrink_host {
       listen(deadline);
     }
     // Members that are gone now may have left a notice before, which has arrived by now.
-    pending_.hear_all(*this);
-    pending_ = {};
-    is_left_out_ = is_left_out_ || take_notice(listener_, me_, longest_hello_);
+    entrance_.hear_all(*this);
+    entrance_.clear();
+    is_left_out_ = is_left_out_ || take_notice(listener_, me_, longest_hello_, key_);
     if (is_left_out_) {
       fail([](rank_type r) { return left_out(r); });  // guests are no members of that group, either
     }
@@ -75,14 +80,18 @@ class shrink_host {
     return lines;
   }
 
-  // Callbacks of the handshake server.
+  // Callbacks of the entrance.
 
   [[nodiscard]] static pending_hello begin(descriptor s) { return {channel(std::move(s))}; }
   [[nodiscard]] net::handshake_state hear(pending_hello& p) const { return p.hear(longest_hello_); }
-  static void turn_away(pending_hello const&, char const*) noexcept {}  // a member tries again
+  /// A member tries again. With a key, a notice is no claim.
+  void turn_away(pending_hello const& p, char const*) {
+    is_left_out_ = is_left_out_ || (key_ && is_notice(p.frame, me_, key_));
+  }
   void arrive(pending_hello p) {
     shrink_message message;
-    if (!message.parse(p.frame.payload) || message.world != me_.world) {
+    if (!message.parse(p.frame.payload) || message.world != me_.world ||
+        (p.rank != no_rank && p.rank != message.rank)) {
       return;
     }
     if (message.leaves_out(me_)) {
@@ -147,7 +156,7 @@ class shrink_host {
       set.push_back({peer.line.fd(), POLLIN, 0});
       set.push_back({peer.watch.get(), static_cast<short>(peer.is_connected ? POLLIN : POLLOUT), 0});
     }
-    pending_.append_to(set);
+    entrance_.append_to(set);
     poll_until(set, (std::min)({deadline, watches_, is_pausing ? opens_ : deadline}));
     for (std::size_t i = 0; i < guests_.size(); ++i) {
       guest& peer = guests_[i];
@@ -158,10 +167,10 @@ class shrink_host {
         look_at_watch(peer);
       }
     }
-    pending_.hear_ready(set, 1 + 2 * guests_.size(), *this);
+    entrance_.hear_ready(set, 1 + 2 * guests_.size(), *this);
     if (set[0].revents != 0) {
-      pending_.accept_some(listener_, *this);
-      if (pending_.resource_error() != 0 && pending_.empty()) {
+      entrance_.accept_some(listener_, *this);
+      if (entrance_.resource_error() != 0 && entrance_.empty()) {
         opens_ = steady_now() + pause;  // no pending connection can be closed to make room
       }
     }
@@ -228,7 +237,7 @@ class shrink_host {
     }
     shrink_message const verdict{me_.world, me_.rank, present};
     absent.insert(absent.end(), silent_.begin(), silent_.end());
-    leave_notices(verdict, absent, places_);
+    leave_notices(verdict, absent, places_, key_);
     for (guest& peer : guests_) {
       if (peer.line) {
         peer.line.queue(bootstrap_frame_kind::table, verdict.text());
@@ -253,7 +262,8 @@ class shrink_host {
   std::vector<rank_type> silent_;
   duration patience_;
   std::vector<guest> guests_;
-  net::handshake_server<pending_hello> pending_;
+  net::proof_key key_;
+  entrance entrance_;
   bool is_left_out_ = false;                  ///< a notice says that others continued without this rank
   time_point opens_{};                        ///< nothing is accepted before this time
   time_point watches_ = (time_point::max)();  ///< time of the next attempt to reach listeners

@@ -7,6 +7,8 @@
 #include <tutti/detail/bootstrap/survivors.hpp>
 #include <tutti/detail/core/descriptor.hpp>
 #include <tutti/detail/net/address.hpp>
+#include <tutti/detail/net/proof.hpp>
+#include <tutti/extend/secret.hpp>
 #include <tutti/extend/time.hpp>
 #include <tutti/extend/types.hpp>
 
@@ -33,7 +35,9 @@ class shrink_meeting {
  public:
   /// @param places the address of every member's listener, by rank; `listener` is this rank's
   /// @param world a value that no other program knows, equal on all members
-  shrink_meeting(rank_type rank, descriptor listener, std::vector<net::address> places, std::string world);
+  /// @param key one that the members alone know, or none
+  shrink_meeting(rank_type rank, descriptor listener, std::vector<net::address> places, std::string world,
+                 net::proof_key const& key = {});
 
   /// The ranks that are still members, by their original numbers.
   [[nodiscard]] std::vector<rank_type> const& members() const noexcept { return self_.members; }
@@ -54,6 +58,7 @@ class shrink_meeting {
   shrink_message self_;  ///< this rank and the current members
   descriptor listener_;
   std::vector<net::address> places_;
+  net::proof_key key_;
   bool is_left_out_ = false;  ///< others continued without this rank, which stays out for ever
 };
 
@@ -68,8 +73,10 @@ class shrink_listener {
   [[nodiscard]] std::string endpoint_info() const;
 
   /// The meeting of the members with these endpoint infos, by rank.
+  /// @param secret the world's, or none
   /// @pre called once
-  [[nodiscard]] shrink_meeting meeting(rank_type rank, std::vector<std::string> const& endpoint_infos);
+  [[nodiscard]] shrink_meeting meeting(rank_type rank, std::vector<std::string> const& endpoint_infos,
+                                       world_secret const& secret = {});
 
  private:
   net::address address_;

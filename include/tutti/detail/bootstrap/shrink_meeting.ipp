@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/bootstrap/claim.hpp>
 #include <tutti/detail/bootstrap/shrink_host.hpp>
 #include <tutti/detail/bootstrap/shrink_meeting.hpp>
 #include <tutti/detail/bootstrap/shrink_notice.hpp>
@@ -16,8 +17,8 @@
 namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
 TUTTI_DECL shrink_meeting::shrink_meeting(rank_type rank, descriptor listener, std::vector<net::address> places,
-                                          std::string world)
-    : self_{std::move(world), rank, {}}, listener_(std::move(listener)), places_(std::move(places)) {
+                                          std::string world, net::proof_key const& key)
+    : self_{std::move(world), rank, {}}, listener_(std::move(listener)), places_(std::move(places)), key_(key) {
   for (rank_type r = 0; r < places_.size(); ++r) {
     self_.members.push_back(r);
   }
@@ -34,7 +35,7 @@ TUTTI_DECL survivors shrink_meeting::meet(duration patience) {
     }
     std::vector<rank_type> members;
     if (channel line = visit(host, patience, silent, members)) {
-      if (take_notice(listener_.get(), self_, self_.longest(places_.size()))) {
+      if (take_notice(listener_.get(), self_, self_.longest(places_.size()), key_)) {
         stay_out();
       }
       self_.members = std::move(members);
@@ -43,7 +44,7 @@ TUTTI_DECL survivors shrink_meeting::meet(duration patience) {
       return survivors(self_.rank, self_.members, std::move(lines), patience);
     }
   }
-  shrink_host host(listener_.get(), self_, places_, std::move(silent), patience);
+  shrink_host host(listener_.get(), self_, places_, std::move(silent), patience, key_);
   try {
     self_.members = host.gather();
   } catch (error const&) {
@@ -76,9 +77,12 @@ TUTTI_DECL channel shrink_meeting::visit(rank_type host, duration patience, std:
     if (!line) {
       break;
     }
-    line.queue(bootstrap_frame_kind::hello, self_.text());
     bootstrap_frame answer;
-    io state = line.send(deadline);
+    io state = key_ ? claim_rank(line, key_, self_.rank, deadline) : io::complete;
+    if (state == io::complete) {
+      line.queue(bootstrap_frame_kind::hello, self_.text());
+      state = line.send(deadline);
+    }
     state = state == io::complete ? line.receive(answer, shrink_message::limit, deadline) : state;
     if (state == io::complete && answer.kind == bootstrap_frame_kind::welcome) {
       // The peer that welcomes this rank is the host. Its deadline counts from now on.
@@ -117,7 +121,8 @@ TUTTI_DECL std::string shrink_listener::endpoint_info() const {
       .take();
 }
 
-TUTTI_DECL shrink_meeting shrink_listener::meeting(rank_type rank, std::vector<std::string> const& endpoint_infos) {
+TUTTI_DECL shrink_meeting shrink_listener::meeting(rank_type rank, std::vector<std::string> const& endpoint_infos,
+                                                   world_secret const& secret) {
   std::vector<net::address> places;
   std::string world;
   for (std::string const& endpoint_info : endpoint_infos) {
@@ -126,7 +131,8 @@ TUTTI_DECL shrink_meeting shrink_listener::meeting(rank_type rank, std::vector<s
     places.push_back(net::resolve(host, u.number_as<std::uint16_t>()).front().with_zone(address_.zone()));
     world = world.empty() ? std::string(u.text()) : world;  // rank 0's value
   }
-  return {rank, std::move(socket_), std::move(places), std::move(world)};
+  net::proof_key const key = net::proof_key(secret).derive("shrink", {packer().texts(endpoint_infos).take()});
+  return {rank, std::move(socket_), std::move(places), std::move(world), key};
 }
 
 }  // namespace tutti::detail::bootstrap

@@ -22,7 +22,7 @@ struct shrink_message {
   std::vector<rank_type> members;  ///< the members that the sender knows of
 
   [[nodiscard]] std::string text() const;
-  /// An upper bound for the bytes of a text in a world of `ranks` ranks.
+  /// An upper bound for the bytes of a text, and of the proof in a notice, in a world of `ranks` ranks.
   [[nodiscard]] std::size_t longest(std::size_t ranks) const;
   /// Returns false if `bytes` are no such message.
   [[nodiscard]] bool parse(std::string_view bytes);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/detail/bootstrap/shrink_message.hpp>
+#include <tutti/detail/net/proof.hpp>
 #include <tutti/extend/packing.hpp>
 
 #include <algorithm>
@@ -18,7 +19,7 @@ TUTTI_DECL std::string shrink_message::text() const {
 }
 
 TUTTI_DECL std::size_t shrink_message::longest(std::size_t ranks) const {
-  return text().size() + 8 * ranks;
+  return text().size() + 8 * ranks + sizeof(net::proof);
 }
 
 TUTTI_DECL bool shrink_message::parse(std::string_view bytes) {

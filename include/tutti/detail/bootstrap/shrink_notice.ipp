@@ -14,12 +14,18 @@
 #include <chrono>
 #include <poll.h>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
 TUTTI_DECL void leave_notices(shrink_message const& group, std::vector<rank_type> const& left_out,
-                              std::vector<net::address> const& places) {
+                              std::vector<net::address> const& places, net::proof_key const& key) {
+  std::string text = group.text();
+  if (key) {
+    net::proof const tag = key.prove("notice", {text});
+    text += net::text_of(tag);
+  }
   struct notice {
     rank_type rank;
     channel line{};
@@ -43,7 +49,7 @@ TUTTI_DECL void leave_notices(shrink_message const& group, std::vector<rank_type
       } else if (code != 0) {
         n.line.close();
       } else {
-        n.line.queue(bootstrap_frame_kind::hello, group.text());
+        n.line.queue(bootstrap_frame_kind::hello, text);
         n.is_written = true;
       }
     }
@@ -63,7 +69,21 @@ TUTTI_DECL void leave_notices(shrink_message const& group, std::vector<rank_type
   }
 }
 
-TUTTI_DECL bool take_notice(int listener, shrink_message const& me, std::size_t longest_hello) {
+TUTTI_DECL bool is_notice(bootstrap_frame const& frame, shrink_message const& me, net::proof_key const& key) {
+  std::string_view text = frame.payload;
+  if (key) {
+    std::size_t const size = text.size() - (std::min)(text.size(), sizeof(net::proof));
+    if (!key.accepts(text.substr(size), "notice", {text.substr(0, size)})) {
+      return false;
+    }
+    text = text.substr(0, size);
+  }
+  shrink_message message;
+  return frame.kind == bootstrap_frame_kind::hello && message.parse(text) && message.leaves_out(me);
+}
+
+TUTTI_DECL bool take_notice(int listener, shrink_message const& me, std::size_t longest_hello,
+                            net::proof_key const& key) {
   constexpr int most_waiting = 4096;  // a listener queues fewer, so connections after the notice are not waited for
   for (int i = 0; i != most_waiting; ++i) {
     descriptor socket = net::accept(listener);
@@ -77,8 +97,7 @@ TUTTI_DECL bool take_notice(int listener, shrink_message const& me, std::size_t 
       return false;
     }
     pending_hello pending{channel(std::move(socket))};
-    shrink_message message;
-    if (pending.hear(longest_hello).complete && message.parse(pending.frame.payload) && message.leaves_out(me)) {
+    if (pending.hear(longest_hello).complete && is_notice(pending.frame, me, key)) {
       return true;
     }
   }
