@@ -116,6 +116,26 @@ BOOST_AUTO_TEST_CASE(pending_connections_keep_no_member_out) {
   }
 }
 
+/// Texts of an exchange are short: an oversized one is not stored.
+BOOST_AUTO_TEST_CASE(a_text_without_end_is_named_and_not_kept) {
+  listeners group(2);
+  std::string guest_text;
+  std::thread other([&] {
+    try {
+      std::ignore = group.member(1).meet(20s).exchange(std::string(10'000'000, 'x'));
+    } catch (error const& e) {
+      guest_text = e.what();
+    }
+  });
+  BOOST_CHECK_EXCEPTION(std::ignore = group.member(0).meet(20s).exchange(""), error, [](error const& e) {
+    return std::string_view(e.what()).find("rank 1 of the failed world gave a text of more than 2097152 bytes") !=
+               std::string_view::npos &&
+           e.at_fault() == std::vector<rank_type>{1};
+  });
+  other.join();
+  BOOST_TEST(!guest_text.empty());
+}
+
 /// Only its listener shows that a host has died; a closed connection does not.
 BOOST_AUTO_TEST_CASE(a_host_that_closes_a_line_is_not_taken_for_gone) {
   listeners group(2);

@@ -126,6 +126,24 @@ BOOST_AUTO_TEST_CASE(rank_0_may_come_last) {
   }
 }
 
+/// 127.0.0.2 stands for the addresses of this host at which others reach it.
+BOOST_AUTO_TEST_CASE(a_meeting_at_a_loopback_address_is_not_heard_outside) {
+  for (char const* const host : {"127.0.0.1", "localhost"}) {
+    auto const port = place().address.port;  // free again
+    auto const reach = [&](char const* address) {
+      return net::connect(net::resolve(address, port).at(0), tutti::steady_now() + 5s);
+    };
+    auto const ends = tutti::detail::run_threads(2, [&](thread_rendezvous& seat) {
+      while (seat.rank() == 1 && !reach("127.0.0.1")) {
+        std::this_thread::yield();
+      }
+      bool const is_heard = seat.rank() == 1 && reach("127.0.0.2");
+      return tcp_rendezvous({host, port}, member(seat.rank(), 2)).exchange(is_heard ? "heard" : "")[1];
+    });
+    BOOST_TEST(ends[0].value() == "");
+  }
+}
+
 BOOST_AUTO_TEST_CASE(missing_ranks_are_named_to_all_that_came) {
   place p;
   auto const ends = join_all(p, {member(0, 5, 300ms), member(1, 5), member(3, 5)});

@@ -91,7 +91,6 @@ class file_rendezvous::meeting {
   static constexpr duration grace = std::chrono::seconds(5);   ///< rank 0 decides first
   static constexpr duration moment = std::chrono::seconds(1);  ///< time in which latecomers are told of the failure
   static constexpr std::size_t hello_limit = 1U << 16U;        ///< bytes of one rank's hello
-  static constexpr std::size_t table_limit = 1U << 28U;        ///< bytes of rank 0's table for all
 
   /// Calls `is_found` until it returns true. Returns false at the deadline, which `is_found` may move.
   template <class Check>

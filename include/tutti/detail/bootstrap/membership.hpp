@@ -37,6 +37,9 @@ struct membership {
 /// The longest text of an exchange in bytes; the texts of all ranks together are a few megabytes.
 [[nodiscard]] TUTTI_DECL std::size_t text_limit(rank_type size) noexcept;
 
+/// The longest table of the texts of all ranks, in bytes.
+inline constexpr std::size_t table_limit = 1U << 28U;
+
 /// The members of a world that have joined or are missing, and the errors that follow.
 class roll_call {
  public:

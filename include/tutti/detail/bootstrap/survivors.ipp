@@ -8,7 +8,7 @@
 #include <tutti/extend/packing.hpp>
 
 #include <algorithm>
-#include <cstdint>
+#include <cstddef>
 #include <utility>
 
 namespace tutti::inline v0_1_0::detail::inline bootstrap {
@@ -27,17 +27,21 @@ TUTTI_DECL std::vector<std::string> survivors::exchange(std::string_view text) {
 TUTTI_DECL std::vector<std::string> survivors::serve(std::string_view text) {
   std::vector<std::string> texts(size());
   texts[0] = text;
+  std::size_t const limit = text_limit(size());
   time_point const deadline = steady_now() + patience_;
   rank_failure cause;
   for (rank_type r = 1; r < size() && cause.kind == failure::none; ++r) {
     bootstrap_frame f;
     io state = lines_[r - 1].send(deadline);
-    state = state == io::complete ? lines_[r - 1].receive(f, UINT64_MAX, deadline) : state;
+    state = state == io::complete ? lines_[r - 1].receive(f, limit, deadline) : state;
     if (state == io::complete && f.kind == bootstrap_frame_kind::text) {
       texts[r] = std::move(f.payload);
     } else {
+      bool const is_long = lines_[r - 1].next(f, limit) == channel::parse_result::too_long;
       cause = {"shrinking: rank " + std::to_string(members_[r]) + " of the failed world " +
-                   (state == io::late ? "did not answer within " + seconds_text(patience_) : "is gone too"),
+                   (state == io::late ? "did not answer within " + seconds_text(patience_)
+                    : is_long         ? "gave a text of more than " + std::to_string(limit) + " bytes"
+                                      : "is gone too"),
                failure::join,
                {members_[r]}};
     }
@@ -61,7 +65,7 @@ TUTTI_DECL std::vector<std::string> survivors::ask(std::string_view text) {
   bootstrap_frame answer;
   lines_[0].queue(bootstrap_frame_kind::text, text);
   io state = lines_[0].send(deadline);
-  state = state == io::complete ? lines_[0].receive(answer, UINT64_MAX, deadline) : state;
+  state = state == io::complete ? lines_[0].receive(answer, table_limit, deadline) : state;
   if (state == io::complete && answer.kind == bootstrap_frame_kind::table) {
     unpacker u(answer.payload);
     auto texts = u.texts();

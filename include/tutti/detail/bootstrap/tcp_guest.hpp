@@ -77,7 +77,6 @@ class tcp_guest final : public tcp_side {
   /// The time by which the others outwait rank 0, as only rank 0 can name the missing ranks.
   static constexpr duration grace = std::chrono::seconds(5);
   static constexpr std::uint64_t answer_limit = 1U << 16U;  ///< bytes of a welcome or a failure
-  static constexpr std::uint64_t table_limit = 1U << 28U;   ///< bytes of all texts
 
   TUTTI_COLD bool reach(host_port const& at, time_point deadline) {
     try {

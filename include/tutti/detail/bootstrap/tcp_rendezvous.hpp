@@ -22,7 +22,8 @@ class tcp_side;  // rank 0's side or the other ranks'
 /// time; rank 0 serves only while it is inside a call.
 class tcp_rendezvous {
  public:
-  /// Joins at `at`: rank 0 listens there, at every address of its host, and the others connect.
+  /// Joins at `at`: rank 0 listens there, at every address of its host, and the others connect. At "localhost" or a
+  /// loopback number rank 0 listens at that address alone, so that no other host reaches it.
   /// @pre me.rank < me.size
   /// @throws error(failure::join) that names the ranks that are missing after me.patience, that exist twice or that
   ///         disagree about the size, on every rank that has reached rank 0

@@ -14,11 +14,12 @@
 
 namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
-/// Listens at rank 0's port.
+/// Listens at rank 0's port: at every address of this host, or only at the loopback address where the others meet.
 /// @throws error(failure::join) that names both processes if another one is rank 0 there
 TUTTI_DECL descriptor listen_as_rank_0(host_port const& at, membership const& me) {
   try {
-    return net::listen(at.port);
+    net::address const loopback = net::loopback_address(at);
+    return loopback ? net::listen(loopback) : net::listen(at.port);
   } catch (error const& e) {
     // If another process is rank 0 here, its answer to this one's hello names both.
     constexpr duration short_visit = std::chrono::milliseconds(200);

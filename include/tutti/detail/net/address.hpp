@@ -61,6 +61,11 @@ class address {
 /// @throws error(failure::join) if there are none: no such host, or no name server
 [[nodiscard]] TUTTI_DECL std::vector<address> resolve(std::string const& host, std::uint16_t port);
 
+/// The address that "localhost" or a loopback number stands for, which only this host can reach; empty for all other
+/// hosts, which are not looked up.
+/// @throws error(failure::join) if "localhost" has no address
+[[nodiscard]] TUTTI_DECL address loopback_address(host_port const& at);
+
 /// The own address from which packets go to `destination`, port 0; empty without a route. Sends nothing: connecting a
 /// datagram socket only looks up the route.
 [[nodiscard]] TUTTI_DECL address local_towards(address const& destination) noexcept;

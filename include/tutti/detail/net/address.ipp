@@ -160,6 +160,21 @@ TUTTI_DECL std::vector<address> resolve(std::string const& host, std::uint16_t p
   return addresses;
 }
 
+/// True if the name of a host is a number.
+TUTTI_DECL bool is_number(std::string const& host) noexcept {
+  in6_addr number;
+  return ::inet_pton(AF_INET, host.c_str(), &number) == 1 || ::inet_pton(AF_INET6, host.c_str(), &number) == 1;
+}
+
+TUTTI_DECL address loopback_address(host_port const& at) {
+  bool const is_local = at.host == "localhost";
+  if (!is_local && !is_number(at.host)) {
+    return {};
+  }
+  address const result = resolve(is_local ? loopback_host() : at.host, at.port).front();
+  return result.is_loopback() ? result : address();
+}
+
 TUTTI_DECL address local_towards(address const& destination) noexcept {
   descriptor const probe([&] { return ::socket(destination.family(), SOCK_DGRAM | SOCK_CLOEXEC, 0); });
   address const target =
@@ -246,9 +261,7 @@ TUTTI_DECL std::string outward_host() {
 }
 
 TUTTI_DECL address interface_address(std::string const& name) {
-  in6_addr number;
-  if (name.find('%') != name.npos || ::inet_pton(AF_INET, name.c_str(), &number) == 1 ||
-      ::inet_pton(AF_INET6, name.c_str(), &number) == 1) {
+  if (name.find('%') != name.npos || is_number(name)) {
     address const at = resolve(name, 0).front();
     descriptor const probe([&] { return ::socket(at.family(), SOCK_STREAM | SOCK_CLOEXEC, 0); });
     if (!probe || ::bind(probe.get(), at.data(), at.size()) == 0 || errno != EADDRNOTAVAIL) {
