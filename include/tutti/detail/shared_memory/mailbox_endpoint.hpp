@@ -128,7 +128,7 @@ class mailbox_endpoint : public rank_mailboxes {
       report_lost(peer);
       return {};
     }
-    if (fault_->load(std::memory_order_acquire) != 0) [[unlikely]] {
+    if (fault_->load(std::memory_order_relaxed) != 0) [[unlikely]] {
       foreign_.touch_no_more();
       return {};
     }
