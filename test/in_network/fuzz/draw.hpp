@@ -1,12 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "draw.hpp"
+#pragma once
+
+#include <tutti/in_network/detail/fpga_nic/commands.hpp>
+#include <tutti/in_network/detail/udp/seal.hpp>
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <utility>
+#include <vector>
 
-namespace nic = tutti::detail::fpga_nic;
+/// Random packets of a few jobs under way, some of them with changed fields, bits and lengths. A source of numbers
+/// below a limit decides.
+class draw {
+ public:
+  static constexpr std::uint32_t jobs = 3;
+  static constexpr std::uint16_t slots = 2;
+  static constexpr unsigned workers = 3;
+  static constexpr std::uint32_t blocks = 3;                   ///< blocks of weights
+  static constexpr std::size_t memory = std::size_t{1} << 20;  ///< limit of a device
 
-nic::header draw::header() {
+  using number_source = std::function<std::uint64_t(std::uint64_t limit)>;
+
+  /// @param first number of the first packet; sequences and versions follow it
+  draw(number_source random, tutti::detail::udp::seal const& seal, std::uint64_t first = 0)
+      : random_(std::move(random)), seal_(seal), packet_count_(first) {}
+
+  /// The next packet, valid until the following call.
+  [[nodiscard]] std::span<std::byte const> packet();
+
+  /// A random number below n.
+  [[nodiscard]] std::size_t random_below(std::size_t n) { return static_cast<std::size_t>(random_(n)); }
+  [[nodiscard]] bool one_in(std::size_t n) { return random_below(n) == 0; }
+
+ private:
+  [[nodiscard]] tutti::detail::udp::header header();
+  /// The version that blocks have by now, if they follow all updates.
+  [[nodiscard]] std::uint32_t version() const { return static_cast<std::uint32_t>(packet_count_ / 400); }
+  void mutate();
+
+  number_source random_;
+  tutti::detail::udp::seal seal_;
+  std::uint64_t packet_count_;
+  std::vector<std::byte> bytes_;
+  std::vector<std::byte> payload_;
+};
+
+inline tutti::detail::udp::header draw::header() {
+  namespace nic = tutti::detail::fpga_nic;
   constexpr std::array kinds{nic::kind::join,       nic::kind::contribute, nic::kind::contribute, nic::kind::contribute,
                              nic::kind::contribute, nic::kind::contribute, nic::kind::contribute, nic::kind::query,
                              nic::kind::supply,     nic::kind::contribute, nic::kind::contribute};
@@ -53,14 +97,15 @@ nic::header draw::header() {
   }
   if (is_keyed) {
     h.flags |= nic::flag::weights;
-    h.sequence = static_cast<std::uint32_t>(one_in(50) ? random_() : random_below(blocks));
+    h.sequence = static_cast<std::uint32_t>(one_in(50) ? random_below(UINT32_MAX) : random_below(blocks));
     h.fingerprint = version();
     h.length = h.kind == nic::kind::supply ? nic::block_bytes : 0;
   }
   return h;
 }
 
-std::span<std::byte const> draw::packet() {
+inline std::span<std::byte const> draw::packet() {
+  namespace nic = tutti::detail::fpga_nic;
   ++packet_count_;
   if (!bytes_.empty() && one_in(20)) {
     mutate();  // a mutation of the previous packet
@@ -68,7 +113,7 @@ std::span<std::byte const> draw::packet() {
   }
   nic::header const h = header();
   payload_.resize(h.length);
-  auto const seed = random_();
+  auto const seed = std::uint64_t{random_below(256)};
   std::ranges::generate(
       payload_, [x = seed]() mutable { return static_cast<std::byte>((x = x * 0x5851f42d4c957f2d + 1) >> 56); });
   // A keyed packet of any kind has a fixed length.
@@ -89,7 +134,8 @@ std::span<std::byte const> draw::packet() {
   return bytes_;
 }
 
-void draw::mutate() {
+inline void draw::mutate() {
+  namespace nic = tutti::detail::fpga_nic;
   for (std::size_t n = 1 + random_below(3); n > 0; --n) {
     std::size_t const header = std::min(bytes_.size(), nic::header_bytes);
     switch (random_below(7)) {

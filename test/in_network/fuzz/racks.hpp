@@ -1,35 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
+#pragma once
+
 #include "draw.hpp"
-#include "targets.hpp"
+#include <fuzz/fuzz.hpp>
 #include <tutti/extend/time.hpp>
 #include <tutti/in_network/detail/fpga_nic/rack_switch.hpp>
 
 #include <array>
-#include <cstdio>
 #include <deque>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
 namespace nic = tutti::detail::fpga_nic;
 
-namespace {
-
-/// A rack's switch, the switch above it, and another rack that repeats this rack's packets to the switch above.
-class thrower {
+/// A rack's switch, the switch above it, and another rack that repeats this rack's packets to the switch above. Checks
+/// the rules of `switch_target`.
+class racks_target {
  public:
-  thrower(std::uint64_t seed, nic::seal const& seal)
-      : seed_(seed),
-        seal_(seal),
-        next_(seed, seal),
-        device_({.jobs = 2, .slot_count = draw::slots, .lease = std::chrono::milliseconds(20)}, seal, spine),
-        spine_({.jobs = 2, .slot_count = draw::slots, .lease = std::chrono::milliseconds(50)}, seal) {}
+  racks_target(draw& next, nic::seal const& seal)
+      : seal_(seal),
+        next_(next),
+        device_({.jobs = 2, .slot_count = draw::slots, .memory = draw::memory, .lease = std::chrono::milliseconds(20)},
+                seal, spine),
+        spine_({.jobs = 2, .slot_count = draw::slots, .memory = draw::memory, .lease = std::chrono::milliseconds(50)},
+               seal) {}
 
-  void throw_one() {
-    ++packet_count_;
-    now_ +=
-        std::chrono::microseconds(next_.random_below(200)) + std::chrono::milliseconds(next_.one_in(5000) ? 100 : 0);
+  void give_one() {
+    now_ += std::chrono::microseconds(next_.random_below(200)) + std::chrono::milliseconds(next_.one_in(250) ? 100 : 0);
     if (!from_spine_.empty() && !next_.one_in(10)) {
       auto const bytes = std::move(from_spine_.front());
       from_spine_.pop_front();
@@ -47,10 +45,9 @@ class thrower {
     give(source, is_read && p.head.kind == nic::kind::join && !next_.one_in(20) ? make_rack_join(p) : bytes);
   }
 
-  [[nodiscard]] nic::counters const& counts() const { return device_.counts(); }
-  [[nodiscard]] auto const& uplink_counts() const { return device_.uplink_counts(); }
-
  private:
+  [[nodiscard]] nic::counters const& counts() const { return device_.counts(); }
+
   static constexpr std::uint32_t senders = 4;  // addresses; some of them never join
   static constexpr std::uint32_t spine = 4;
   static constexpr std::uint32_t racks = 2;
@@ -104,19 +101,21 @@ class thrower {
     device_.take(source, bytes, next_.one_in(100), now_,
                  [&](std::uint32_t destination, nic::header const& h, std::span<std::byte const> payload) {
                    check_answer(h, payload);
-                   check(is_read, "is malformed, and was answered");
-                   check(destination <= spine, "was answered to an address that no sender has");
+                   fuzz::expect(is_read, "a malformed packet gets no answer");
+                   fuzz::expect(destination <= spine, "an answer goes to an address that a sender has");
                    if (destination == spine) {
                      return send_up(h, payload);
                    }
                    ++member_answers;
                    bool const goes_to_all = h.kind == nic::kind::result && !h.has(nic::flag::weights);
-                   check(destination == source || source == spine || goes_to_all, "was answered to another address");
-                   check(counts().refusals_for(nic::refusal::unknown) == unknown || payload.size() <= p.payload.size(),
-                         "of an unknown sender got an answer that is longer");
+                   fuzz::expect(destination == source || source == spine || goes_to_all,
+                                "an answer goes to the sender, or a result to all");
+                   fuzz::expect(
+                       counts().refusals_for(nic::refusal::unknown) == unknown || payload.size() <= p.payload.size(),
+                       "an unknown sender gets no longer answer");
                  });
-    check(counts().packets == counts().accounted_packets(), "is counted in none or in several ways");
-    check(member_answers <= draw::workers || source == spine, "was answered more than once to a member");
+    fuzz::expect(counts().packets == counts().accounted_packets(), "a packet is counted in one way");
+    fuzz::expect(member_answers <= draw::workers || source == spine, "a member gets one answer");
   }
   /// Delivers a packet to the device above, mostly, and a copy from the other rack.
   void send_up(nic::header h, std::span<std::byte const> payload) {
@@ -133,51 +132,18 @@ class thrower {
                   });
     }
   }
-  void check(bool is_right, char const* problem) const {
-    if (!is_right) {
-      throw violation("packet " + std::to_string(packet_count_) + " at a rack, of seed " + std::to_string(seed_) + " " +
-                      problem);
-    }
-  }
   void check_answer(nic::header const& h, std::span<std::byte const> payload) {
     std::array<std::byte, nic::max_packet> bytes;
     nic::packet p;
-    check(h.length == payload.size() && payload.size() <= nic::max_payload,
-          "was answered with another length than said");
-    check(seal_.read({bytes.data(), seal_.write(h, payload, bytes.data())}, p) == nic::reading::good,
-          "got a malformed answer");
+    fuzz::expect(h.length == payload.size() && payload.size() <= nic::max_payload, "an answer is as long as it says");
+    fuzz::expect(seal_.read({bytes.data(), seal_.write(h, payload, bytes.data())}, p) == nic::reading::good,
+                 "an answer is well formed");
   }
 
-  std::uint64_t seed_;
   nic::seal seal_;
-  draw next_;
+  draw& next_;
   nic::rack_switch<std::uint32_t> device_;
   nic::summing_switch<std::uint32_t> spine_;
   std::deque<std::vector<std::byte>> from_spine_;
   tutti::time_point now_{};
-  std::uint64_t packet_count_ = 0;
 };
-
-}  // namespace
-
-void throw_at_racks(std::uint64_t packets, std::uint64_t seed) {
-  nic::secret_key key{};
-  key[3] = std::byte{42};
-  for (nic::seal const& seal : {nic::seal(), nic::seal(key)}) {
-    thrower t(seed, seal);
-    for (std::uint64_t i = 0; i < packets / 2; ++i) {
-      t.throw_one();
-    }
-    std::printf("racks: %llu packets, %llu completed, %llu sent up, %llu again, %llu came down, %llu ignored\n",
-                static_cast<unsigned long long>(t.counts().packets),
-                static_cast<unsigned long long>(t.counts().completed_results),
-                static_cast<unsigned long long>(t.uplink_counts().sums),
-                static_cast<unsigned long long>(t.uplink_counts().repeats),
-                static_cast<unsigned long long>(t.uplink_counts().results),
-                static_cast<unsigned long long>(t.uplink_counts().ignored_packets));
-    if (packets >= 100'000 &&
-        (t.uplink_counts().repeats == 0 || t.uplink_counts().results == 0 || t.uplink_counts().ignored_packets == 0)) {
-      throw violation("nothing was sent up again, or came down, or was ignored: packets are drawn too narrowly");
-    }
-  }
-}
