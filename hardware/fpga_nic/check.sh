@@ -116,8 +116,7 @@ device() {
 compile_device() {
   compile "$1" summing_nic \
     "-DCHECK_TICK_CYCLES=$tick -DCHECK_LEASE_MS=$lease $(defines_of "$2")" \
-    "$here/check/device.cpp" "$here/check/throw_packets.cpp" "$here/check/do_work.cpp" \
-    "$root/test/in_network/fpga_nic/fuzz/draw.cpp"
+    "$here/check/device.cpp" "$here/check/throw_packets.cpp" "$here/check/do_work.cpp"
 }
 
 lint() {

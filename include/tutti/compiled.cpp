@@ -73,6 +73,7 @@
 #include <tutti/detail/tcp/endpoint_info.ipp>
 #include <tutti/detail/tcp/fault_broadcast.ipp>
 #include <tutti/detail/tcp/hello.ipp>
+#include <tutti/detail/tcp/hello_prover.ipp>
 #include <tutti/detail/tcp/listener.ipp>
 #include <tutti/detail/tcp/mesh.ipp>
 #include <tutti/detail/tcp/socket_options.ipp>

@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-namespace support {
+namespace tutti::support {
 
 /// Hashes in place of SHA-256, so that tests of identity need no library of cryptography. Anybody can forge its proofs;
 /// no test program forges them.
@@ -27,14 +27,14 @@ inline void toy_sha256(std::span<std::string_view const> parts, std::byte* diges
   }
 }
 
-inline constexpr tutti::detail::net::hash_calls toy_hash{&toy_sha256};
+inline constexpr detail::net::hash_calls toy_hash{&toy_sha256};
 
 /// Registers the toy hash, unless the program has a real one.
 inline bool const has_hash = [] {
-  if (tutti::detail::net::registered_hash == nullptr) {
-    tutti::detail::net::registered_hash = &toy_hash;
+  if (detail::net::registered_hash == nullptr) {
+    detail::net::registered_hash = &toy_hash;
   }
   return true;
 }();
 
-}  // namespace support
+}  // namespace tutti::support

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread left_to_sanitizers
 #include "tcp_world.hpp"
+#include <tutti/detail/net/proof.hpp>
+#include <tutti/detail/tcp/endpoint_info.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -38,14 +40,17 @@ BOOST_AUTO_TEST_CASE(a_rank_that_only_waits_connects) {
   }
 }
 
-/// Both ranks connect at the same moment, many times: one connection stays, nothing is lost.
+/// Both ranks connect at the same moment, many times: one connection stays, nothing is lost. Every second world has a
+/// secret.
 BOOST_AUTO_TEST_CASE(both_connect_at_once) {
   constexpr int rounds = 150;
+  world_secret const secret = make_secret("sixteen or more letters");
   for (int round = 0; round < rounds; ++round) {
     constexpr rank_type n = 3;
     std::barrier start(n);
     auto const verdicts = support::thread_ranks::run(n, [&](auto& meet) -> support::verdict {
-      tutti::tcp t(meet);
+      support::secret_rendezvous at(meet, round % 2 == 0 ? world_secret() : secret);
+      tutti::tcp t(at);
       start.arrive_and_wait();
       std::vector<laws::planned_message> const sizes{{0, 100}, {0, 300'000}, {0, 0}};
       support::verdict const bad = support::run(t, {laws::all_to_all_messages(t.rank(), n, {0, 0}, sizes)});
@@ -56,6 +61,51 @@ BOOST_AUTO_TEST_CASE(both_connect_at_once) {
     });
     laws::check_all(verdicts);
   }
+}
+
+/// Ranks that could not understand each other are named before the first connection, by all ranks.
+BOOST_AUTO_TEST_CASE(another_version_or_secret_is_named) {
+  using detail::tcp::endpoint_info;
+  world_secret const secret = make_secret("sixteen or more letters");
+  world_secret const other = make_secret("another, as long as this");
+  net::address const at = net::resolve("127.0.0.1", 4711).front();
+  auto const objection = [&](endpoint_info const& first, endpoint_info const& second) -> std::string {
+    std::string text;
+    try {
+      std::ignore = detail::tcp::directions_of({first.text(), second.text()}, at, secret);
+    } catch (error const& e) {
+      text = e.what();
+      BOOST_TEST((e.kind() == failure::join));
+      BOOST_TEST(e.at_fault() == std::vector<rank_type>{1}, boost::test_tools::per_element());
+    }
+    return text;
+  };
+  endpoint_info const usual = endpoint_info::make(at, {}, secret);
+  endpoint_info newer = usual;
+  newer.version = 7;
+  BOOST_TEST(objection(usual, endpoint_info::make(at, {}, secret)) == "");
+  BOOST_TEST(
+      objection(usual, newer).starts_with("rank 1 speaks version 7 of the protocol of tcp, and rank 0 version 6"));
+  BOOST_TEST(objection(usual, endpoint_info::make(at, {}, {})).starts_with("rank 1 has no secret, and rank 0 has one"));
+  BOOST_TEST(objection(endpoint_info::make(at, {}, {}), usual).starts_with("rank 1 has a secret, and rank 0 has none"));
+  BOOST_TEST(
+      objection(usual, endpoint_info::make(at, {}, other)).starts_with("rank 1 and rank 0 have different secrets"));
+}
+
+/// The key of a world's hellos is another in each world of one secret.
+BOOST_AUTO_TEST_CASE(each_world_has_a_key_of_its_own) {
+  world_secret const secret = make_secret("sixteen or more letters");
+  net::address const at = net::resolve("127.0.0.1", 4711).front();
+  tcp_options o;
+  o.world = {1, 2};
+  std::string const text = detail::tcp::endpoint_info::make(at, o, secret).text();
+  std::string const next = detail::tcp::endpoint_info::make(at, o, secret).text();
+  auto const proof_by = [&](std::vector<std::string> const& texts) {
+    return detail::tcp::directions_of(texts, at, secret).key.prove("x", {});
+  };
+  BOOST_TEST((proof_by({text, text}) == proof_by({text, text})));
+  BOOST_TEST((proof_by({text, text}) != proof_by({text, next})));
+  BOOST_TEST((proof_by({text, next}) != proof_by({next, text})));
 }
 
 BOOST_AUTO_TEST_CASE(the_interface_can_be_named) {

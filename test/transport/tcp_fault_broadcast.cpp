@@ -5,6 +5,7 @@
 #include <tutti/detail/tcp/connector.hpp>
 #include <tutti/detail/tcp/endpoint_info.hpp>
 #include <tutti/detail/tcp/fault_broadcast.hpp>
+#include <tutti/detail/tcp/hello_prover.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -70,6 +71,27 @@ BOOST_AUTO_TEST_CASE(a_fault_is_passed_on) {
     std::ignore = world[4].send(0, {0, 0}, {}, 1);
     return world[4].fault() == f;
   }) == "");
+}
+
+/// The requests to one peer may arrive in any order, however many requests to other peers were between them.
+BOOST_AUTO_TEST_CASE(requests_that_overtake_each_other_are_taken) {
+  constexpr rank_type n = 100;
+  net::proof_key const key(net::make_secret("sixteen or more letters"));
+  detail::tcp::hello_prover sender(key, n);
+  std::vector<detail::tcp::hello> requests;
+  for (int round = 0; round < 3; ++round) {
+    for (rank_type peer = 1; peer < n; ++peer) {
+      requests.push_back(greeting(detail::tcp::hello_kind::revoke, 0, peer));
+      sender.prove_request(requests.back());
+    }
+  }
+  std::vector<detail::tcp::hello_prover> receivers(n, detail::tcp::hello_prover(key, n));
+  std::reverse(requests.begin(), requests.end());
+  for (bool const is_first : {true, false}) {
+    for (detail::tcp::hello const& request : requests) {
+      BOOST_REQUIRE((receivers[request.receiver].objection_to_request(request) == nullptr) == is_first);
+    }
+  }
 }
 
 /// A connection in the middle of a message cannot carry the fault, and the peer does not read it.

@@ -2,12 +2,16 @@
 // test: address starved (one thread drives all ranks)
 #define BOOST_TEST_MODULE transport_tcp_foreign
 #include "tcp_world.hpp"
+#include <tutti/detail/net/proof.hpp>
 #include <tutti/detail/net/socket.hpp>
 #include <tutti/detail/tcp/call_checker.hpp>
+#include <tutti/detail/tcp/hello_prover.hpp>
+#include <tutti/detail/tcp/mesh.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <set>
 #include <string>
@@ -25,7 +29,11 @@ struct intruder {
   explicit intruder(tutti::tcp const& victim) {
     tutti::host_port at;
     BOOST_REQUIRE(net::parse(victim.address(), at));
-    socket = net::connect(net::resolve(at.host, at.port).front(), steady_now() + std::chrono::seconds(5));
+    connect(net::resolve(at.host, at.port).front());
+  }
+  explicit intruder(net::address const& victim) { connect(victim); }
+  void connect(net::address const& victim) {
+    socket = net::connect(victim, steady_now() + std::chrono::seconds(5));
     BOOST_REQUIRE(static_cast<bool>(socket));
   }
   void say(std::span<std::byte const> bytes) const { write_some(socket.get(), bytes); }
@@ -46,18 +54,187 @@ struct intruder {
 [[nodiscard]] std::span<std::byte const> raw(detail::tcp::hello const& h) {
   return std::as_bytes(std::span(&h, 1));
 }
-[[nodiscard]] bool tells(tutti::tcp const& t, std::string_view text) {
+template <class Rank>
+[[nodiscard]] bool tells(Rank const& t, std::string_view text) {
   return std::any_of(t.incidents().begin(), t.incidents().end(),
                      [&](std::string const& i) { return i.find(text) != i.npos; });
 }
 
-constexpr detail::tcp::world_id secret{0x1234, 0x5678};
+constexpr detail::tcp::world_id known_id{0x1234, 0x5678};
 
 [[nodiscard]] tcp_options known_world() {
   tcp_options o;
-  o.world = secret;
+  o.world = known_id;
   o.handshake = std::chrono::milliseconds(50);
   return o;
+}
+
+/// Runs a rank until it closes an intruder's connection or has sent `max_bytes`. Returns the bytes that came.
+template <class Poll>
+[[nodiscard]] std::vector<std::byte> reply_to(intruder const& stranger, std::size_t max_bytes, Poll const& poll) {
+  std::vector<std::byte> bytes(max_bytes);
+  std::size_t count = 0;
+  time_point const deadline = steady_now() + std::chrono::seconds(20);
+  for (io state = io::open; state == io::open && steady_now() < deadline;) {
+    poll();
+    io_result const m = read_some(stranger.socket.get(), std::span(bytes).subspan(count));
+    count += m.bytes;
+    state = m.state;
+  }
+  bytes.resize(count);
+  return bytes;
+}
+
+/// A rank of a world with a secret, and a member of that world whose hellos a test writes.
+struct proved_world {
+  static constexpr rank_type size = 3;
+
+  proved_world() {
+    detail::tcp::directions world{{}, known_id, key()};
+    for (rank_type r = 0; r < size; ++r) {
+      world.addresses.push_back(r == 1 ? net::local_address(listener.get()) : rank.listening_address());
+    }
+    rank.meet(world);
+  }
+  [[nodiscard]] static net::proof_key key(char const* text = "sixteen or more letters") {
+    return net::proof_key(net::make_secret(text));
+  }
+  /// The hello of rank 1, without a proof.
+  [[nodiscard]] static detail::tcp::hello request(detail::tcp::hello_kind kind) {
+    detail::tcp::hello h = hello_of(known_id, 1, 0);
+    h.kind = kind;
+    h.fault = fault{failure::deadline, 2, 1}.pack();
+    return h;
+  }
+  [[nodiscard]] std::vector<std::byte> answer_to(detail::tcp::hello const& h) {
+    intruder const stranger(rank.listening_address());
+    stranger.say(raw(h));
+    return reply_to(stranger, sizeof h, [&] { rank.poll(); });
+  }
+  [[nodiscard]] detail::tcp::hello parsed_answer_to(detail::tcp::hello const& h) {
+    std::vector<std::byte> const bytes = answer_to(h);
+    detail::tcp::hello answer;
+    BOOST_REQUIRE(bytes.size() == sizeof answer);
+    std::memcpy(static_cast<void*>(&answer), bytes.data(), sizeof answer);
+    return answer;
+  }
+
+  net::address place = net::resolve("127.0.0.1", 0).front();
+  detail::tcp::mesh rank{known_world(), place, 0, size};
+  descriptor listener = net::listen(place);  ///< the place of rank 1
+  detail::tcp::hello_prover prover{key(), size};
+};
+
+/// A stranger that has heard the number of a world, and does not know its secret, ends no world, learns nothing, and is
+/// not taken for a rank.
+BOOST_AUTO_TEST_CASE(a_forged_hello_ends_no_world) {
+  using detail::tcp::hello_kind;
+  proved_world world;
+  std::size_t incident_count = 0;
+  auto const expect_silence = [&](detail::tcp::hello const& h) {
+    BOOST_TEST(world.answer_to(h).empty());
+    BOOST_TEST(!world.rank.fault());
+    BOOST_TEST(world.rank.connections() == 0U);
+    BOOST_REQUIRE(world.rank.incidents().size() == ++incident_count);
+    BOOST_TEST(world.rank.incidents().back().ends_with("no proof that it knows the secret"));
+  };
+  for (hello_kind const kind : {hello_kind::connect, hello_kind::revoke, hello_kind::excuse}) {
+    detail::tcp::hello h = world.request(kind);
+    expect_silence(h);
+    detail::tcp::hello_prover other(proved_world::key("another, as long as this"), proved_world::size);
+    other.prove_request(h);
+    expect_silence(h);
+    world.prover.prove_answer(h, h);
+    expect_silence(h);
+    for (std::size_t const place : {48U, 56U, 64U, 72U, 103U}) {
+      h = world.request(kind);
+      world.prover.prove_request(h);
+      std::as_writable_bytes(std::span(&h, 1))[place] ^= std::byte{1};
+      expect_silence(h);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_replayed_hello_is_refused) {
+  using detail::tcp::hello_kind;
+  proved_world world;
+  detail::tcp::hello request = world.request(hello_kind::connect);
+  world.prover.prove_request(request);
+  detail::tcp::hello const answer = world.parsed_answer_to(request);
+  BOOST_TEST((answer.kind == hello_kind::welcome));
+  BOOST_TEST(world.prover.objection_to_answer(answer, request) == nullptr);
+  BOOST_TEST(world.answer_to(request).empty());
+  BOOST_TEST(tells(world.rank, "a greeting that came before"));
+  detail::tcp::hello const first = request;
+  world.prover.prove_request(request);
+  BOOST_TEST(world.prover.objection_to_answer(world.parsed_answer_to(request), request) == nullptr);
+  BOOST_TEST(world.prover.objection_to_answer(answer, request) != nullptr);
+  BOOST_TEST(world.answer_to(first).empty());
+}
+
+/// A program that answers in place of a peer must prove that it knows the secret, too.
+BOOST_AUTO_TEST_CASE(answers_are_proved) {
+  using detail::tcp::hello_kind;
+  detail::tcp::hello_prover other(proved_world::key("another, as long as this"), proved_world::size);
+  for (std::string_view const forgery : {"none", "no proof", "another key", "another number", "a request"}) {
+    proved_world world;
+    descriptor socket;
+    detail::tcp::hello request;
+    std::size_t request_bytes = 0;
+    bool is_answered = false;
+    time_point const deadline = steady_now() + std::chrono::seconds(20);
+    while (!world.rank.fault() && world.rank.find(1) == nullptr && steady_now() < deadline) {
+      std::ignore = world.rank.reach(1);
+      if (!socket) {
+        socket = net::accept(world.listener.get());
+      } else if (!is_answered) {
+        auto const rest = std::as_writable_bytes(std::span(&request, 1)).subspan(request_bytes);
+        request_bytes += read_some(socket.get(), rest).bytes;
+        if (request_bytes == sizeof request) {
+          BOOST_TEST(world.prover.objection_to_request(request) == nullptr);
+          detail::tcp::hello answer = world.request(hello_kind::welcome);
+          if (forgery == "another key") {
+            other.prove_answer(answer, request);
+          } else if (forgery == "another number") {
+            ++request.number;
+            world.prover.prove_answer(answer, request);
+          } else if (forgery == "a request") {
+            world.prover.prove_request(answer);
+          } else if (forgery == "none") {
+            world.prover.prove_answer(answer, request);
+          }
+          write_some(socket.get(), raw(answer));
+          is_answered = true;
+        }
+      }
+    }
+    BOOST_TEST((world.rank.find(1) != nullptr) == (forgery == "none"), forgery);
+    BOOST_TEST(tells(world.rank, "no proof that it knows the secret") == (forgery != "none"), forgery);
+    BOOST_TEST(support::describe_fault(world.rank.fault()) ==
+               (forgery == "none" ? support::describe_fault({}) : "fault(peer lost, culprit 1, reporter 0)"));
+  }
+}
+
+/// A peer of version 5 sends 64 bytes and waits for as many, in which it finds the version. With a secret it is a
+/// stranger, which learns nothing.
+BOOST_AUTO_TEST_CASE(an_older_version_is_told) {
+  detail::tcp::hello old = hello_of(known_id, 0, 1);
+  old.version = 5;
+  for (bool const has_secret : {false, true}) {
+    tcp_ranks world(2, known_world(), has_secret ? net::make_secret("sixteen or more letters") : world_secret());
+    intruder const stranger(world[1]);
+    stranger.say(raw(old).first(64));
+    std::vector<std::byte> const bytes = reply_to(stranger, 100, [&] { world.poll(); });
+    BOOST_TEST(bytes.size() == (has_secret ? 0U : 64U));
+    if (!has_secret) {
+      detail::tcp::hello answer{};
+      std::memcpy(static_cast<void*>(&answer), bytes.data(), bytes.size());
+      BOOST_TEST(answer.version == detail::tcp::hello::expected_version);
+      BOOST_TEST(answer.objection(known_id, 0, 2) != nullptr);
+    }
+    BOOST_TEST(tells(world[1], "another version of the protocol"));
+    BOOST_TEST(world.deliver(0, 1, {0, 0}, 100) == "");
+  }
 }
 
 /// Each stranger is refused and recorded while messages travel, and disturbs none.
@@ -78,13 +255,13 @@ BOOST_AUTO_TEST_CASE(unknown_peers_are_refused_while_messages_travel) {
   attack("tutti");
   detail::tcp::hello h = hello_of({1, 2}, 0, 1);
   attack(raw(h));
-  h = hello_of(secret, 7, 1);
+  h = hello_of(known_id, 7, 1);
   attack(raw(h));
-  h = hello_of(secret, 1, 1);
+  h = hello_of(known_id, 1, 1);
   attack(raw(h));
-  h = hello_of(secret, 0, 0);
+  h = hello_of(known_id, 0, 0);
   attack(raw(h));
-  h = hello_of(secret, 0, 1);
+  h = hello_of(known_id, 0, 1);
   h.version = 77;
   attack(raw(h));
   h.version = detail::tcp::hello::expected_version;
@@ -182,7 +359,8 @@ BOOST_AUTO_TEST_CASE(a_host_that_does_not_answer_is_lost_after_connect) {
   tcp_options o = known_world();
   o.connect = std::chrono::milliseconds(50);
   detail::tcp::waiter w;
-  detail::tcp::connect_attempt d(w, at, hello_of(secret, 0, 1), o, duration::zero());
+  detail::tcp::hello_prover no_prover;
+  detail::tcp::connect_attempt d(w, at, hello_of(known_id, 0, 1), no_prover, o, duration::zero());
   time_point const deadline = steady_now() + std::chrono::seconds(10);
   while (d.current_state() != detail::tcp::connect_attempt::state::peer_gone && steady_now() < deadline) {
     d.advance();
@@ -209,7 +387,8 @@ BOOST_AUTO_TEST_CASE(a_full_listener_is_tried_anew) {
     crowd.push_back(net::begin_connect(at));
   }
   detail::tcp::waiter w;
-  detail::tcp::connect_attempt d(w, at, hello_of(secret, 0, 1), known_world(), duration::zero());
+  detail::tcp::hello_prover no_prover;
+  detail::tcp::connect_attempt d(w, at, hello_of(known_id, 0, 1), no_prover, known_world(), duration::zero());
   auto const advance_until = [&](auto is_done) {
     time_point const deadline = steady_now() + std::chrono::seconds(20);
     while (!is_done() && steady_now() < deadline) {
@@ -279,7 +458,7 @@ BOOST_AUTO_TEST_CASE(unsound_frames_are_a_fault) {
   for (detail::tcp::frame const& f : mad) {
     tcp_ranks world(2, known_world());
     intruder const member(world[1]);
-    detail::tcp::hello const h = hello_of(secret, 0, 1);
+    detail::tcp::hello const h = hello_of(known_id, 0, 1);
     member.say(raw(h));
     member.say(detail::tcp::bytes_of(f));
     BOOST_TEST(world.run_until([&] { return static_cast<bool>(world[1].fault()); }) == "");
@@ -293,7 +472,7 @@ BOOST_AUTO_TEST_CASE(random_bytes_of_a_member) {
   for (int round = 0; round < 100; ++round) {
     tcp_ranks world(2, known_world());
     intruder const member(world[1]);
-    detail::tcp::hello const h = hello_of(secret, 0, 1);
+    detail::tcp::hello const h = hello_of(known_id, 0, 1);
     member.say(raw(h));
     for (int i = 0; i < 20; ++i) {
       detail::tcp::frame f;

@@ -3,7 +3,9 @@
 
 #include <laws/transport.hpp>
 #include <support/thread_ranks.hpp>
+#include <support/toy_hash.hpp>
 #include <tutti/detail/bootstrap/threads.hpp>
+#include <tutti/extend/secret.hpp>
 #include <tutti/transport/tcp.hpp>
 
 #include <algorithm>
@@ -12,14 +14,25 @@
 
 namespace tutti::support {
 
+/// A rendezvous of threads that share a secret.
+struct secret_rendezvous : tutti::detail::thread_rendezvous {
+  secret_rendezvous(thread_rendezvous const& place, world_secret const& shared_key)
+      : thread_rendezvous(place), key(shared_key) {}
+
+  world_secret key;
+
+  [[nodiscard]] world_secret secret() const { return key; }
+};
+static_assert(shares_secret<secret_rendezvous>);
+
 /// The ranks of a tcp world, all driven by this thread, so that a test sets the order in which they act.
 struct tcp_ranks {
-  explicit tcp_ranks(rank_type n, tcp_options const& o = {}) : ranks(n) {
+  explicit tcp_ranks(rank_type n, tcp_options const& o = {}, world_secret const& secret = {}) : ranks(n) {
     tutti::detail::thread_meeting place(n, std::chrono::seconds(30));
     std::vector<std::thread> threads;
     for (rank_type r = 0; r < n; ++r) {
       threads.emplace_back([&, r] {
-        tutti::detail::thread_rendezvous meet(place, r);
+        secret_rendezvous meet({place, r}, secret);
         ranks[r] = std::make_unique<tcp>(meet, o);
         for (std::uint32_t lane = 0; lane < lane_count; ++lane) {
           ranks[r]->begin({lane, 0}, laws::a_call(1));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "../../../test/in_network/fpga_nic/fuzz/draw.hpp"
+#include "../../../test/in_network/fuzz/draw.hpp"
 #include "bench.hpp"
 #include "frames.hpp"
 #include "scenarios.hpp"
@@ -16,7 +16,7 @@ device::counter_values throw_packets(std::uint64_t seed, std::uint64_t frames) {
   key[5] = std::byte{7};
   // The device supports no tags. With a key, all packets have one.
   nic::seal const seal = random() % 8 == 0 ? nic::seal(key) : nic::seal();
-  draw next(seed, seal);
+  draw next([&](std::uint64_t limit) { return random() % limit; }, seal);
   bench b(random() % 2 == 0 ? 0 : 0.3, random() % 2 == 0, seed);
   while (b.frames_given() < frames) {
     auto const packet = next.packet();

@@ -4,6 +4,7 @@
 #include <tutti/detail/tcp/endpoint_info.hpp>
 #include <tutti/detail/tcp/mesh.hpp>
 #include <tutti/extend/rendezvous.hpp>
+#include <tutti/extend/secret.hpp>
 #include <tutti/extend/transport.hpp>
 
 #include <string_view>
@@ -19,7 +20,8 @@ namespace tutti::inline v0_1_0 {
 /// sender waits. Once a receiver has begun a message it must keep calling `view` until the message is complete,
 /// because other lanes queue behind it. A long message that is already being received is not limited by the window.
 ///
-/// Connections from strangers to a rank's port are refused, and listed in `incidents`.
+/// Connections from strangers to a rank's port are refused, and listed in `incidents`. If the rendezvous has a secret,
+/// each connection begins with proofs that both ranks know it; the bytes that follow are neither proved nor encrypted.
 ///
 /// Cost: a connection, with a descriptor and the system's buffers, for each peer in the schedules; unexpected
 /// messages, up to options::window bytes per peer and lane.
@@ -37,14 +39,15 @@ class tcp {
 
   /// Joins the world. Collective over the members of the rendezvous, which must know the address by which the others
   /// reach this host.
-  /// @throws error (failure::join) if there is no such interface, the rendezvous fails, or a rank listens at an
-  /// address that others cannot reach
+  /// @throws error (failure::join) if there is no such interface, the rendezvous fails, ranks have different secrets,
+  /// or a rank listens at an address that others cannot reach
   template <locates_hosts M>
   explicit tcp(M& meet, options const& settings = {})
       : mesh_(settings, detail::tcp::own_address(meet, settings), meet.rank(), meet.size()) {
+    world_secret const secret = detail::secret_of(meet);
     std::vector<std::string> const endpoints =
-        meet.exchange(detail::tcp::endpoint_info::make(mesh_.listening_address(), settings).text());
-    mesh_.meet(detail::tcp::directions_of(endpoints, mesh_.listening_address()));
+        meet.exchange(detail::tcp::endpoint_info::make(mesh_.listening_address(), settings, secret).text());
+    mesh_.meet(detail::tcp::directions_of(endpoints, mesh_.listening_address(), secret));
   }
 
   /// The number of this rank.

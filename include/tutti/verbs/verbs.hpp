@@ -5,6 +5,7 @@
 #include <tutti/detail/shared_memory/shared_arena.hpp>
 #include <tutti/extend/expects.hpp>
 #include <tutti/extend/rendezvous.hpp>
+#include <tutti/extend/secret.hpp>
 #include <tutti/extend/transport.hpp>
 #include <tutti/verbs/detail/connections.hpp>
 #include <tutti/verbs/detail/private_file.hpp>
@@ -49,18 +50,19 @@ class verbs {
     if constexpr (!on_one_host<M>) {
       host = meet.local_host();
     }
+    world_secret const secret = detail::secret_of(meet);
     std::string local_info;
     try {
       connections_ = detail::owner<detail::verbs::connections>(
           new detail::verbs::connections(settings, detail::tcp::own_address(meet, {}), host, meet.rank(), meet.size()));
-      local_info = connections_->text();
+      local_info = connections_->text(secret);
     } catch (error const& e) {
       local_info = detail::verbs::endpoint_info::refusal(e.what());
     }
     auto infos = detail::verbs::addresses::parse(meet.exchange(local_info));
     memory_ = memory_for(meet);
     adopt(memory_);
-    connections_->meet(std::move(infos));
+    connections_->meet(std::move(infos), secret);
   }
   verbs(verbs const&) = delete;
   verbs& operator=(verbs const&) = delete;

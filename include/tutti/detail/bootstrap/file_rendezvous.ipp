@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/base/number_text.hpp>
 #include <tutti/detail/bootstrap/directory.hpp>
 #include <tutti/detail/bootstrap/file_rendezvous.hpp>
 #include <tutti/detail/core/joined_threads.hpp>
@@ -155,10 +156,8 @@ class file_rendezvous::meeting {
   TUTTI_COLD void check_written(std::string const& session, std::vector<std::string> const& earlier = {}) const {
     for (std::string const& name : folder_.list("unwritten." + session + (session.empty() ? "" : "."))) {
       rank_type rank = 0;
-      for (char const digit : name.substr(name.rfind('.') + 1)) {
-        rank = rank * 10 + static_cast<rank_type>(digit - '0');
-      }
-      if (rank < (session.empty() ? rank_type{1} : me_.size) && rank != me_.rank && !contains(earlier, name)) {
+      if (read_number(name.substr(name.rfind('.') + 1), rank) && rank < (session.empty() ? rank_type{1} : me_.size) &&
+          rank != me_.rank && !contains(earlier, name)) {
         throw error(failure::join, "the world did not come together: rank " + std::to_string(rank) +
                                        " cannot write to '" + folder_.path() +
                                        "'; see the error of that rank (a full disk, a quota, ulimit -f)")
@@ -237,7 +236,7 @@ class file_rendezvous::meeting {
   [[nodiscard]] TUTTI_COLD std::vector<hello> hear() {
     std::vector<hello> hellos;
     for (std::string const& name : folder_.list("hello." + self_ + ".")) {
-      if (contains(hello_files_, name)) {
+      if (contains(hello_files_, name) || number_in_name(name).empty()) {
         continue;
       }
       hello_files_.push_back(name);

@@ -128,8 +128,17 @@ TUTTI_DECL shrink_meeting shrink_listener::meeting(rank_type rank, std::vector<s
   for (std::string const& endpoint_info : endpoint_infos) {
     unpacker u(endpoint_info);
     std::string const host(u.text());
-    places.push_back(net::resolve(host, u.number_as<std::uint16_t>()).front().with_zone(address_.zone()));
-    world = world.empty() ? std::string(u.text()) : world;  // rank 0's value
+    auto const port = u.number_as<std::uint16_t>();
+    std::string_view const value = u.text();
+    if (host.empty() || !u.is_complete()) {
+      auto const r = static_cast<rank_type>(places.size());
+      throw error(failure::join, "rank " + std::to_string(r) +
+                                     " has published no address of a failure_detector; build all ranks with one "
+                                     "version of tutti")
+          .set_ranks(rank, {r});
+    }
+    places.push_back(net::resolve(host, port).front().with_zone(address_.zone()));
+    world = world.empty() ? std::string(value) : world;  // rank 0's value
   }
   net::proof_key const key = net::proof_key(secret).derive("shrink", {packer().texts(endpoint_infos).take()});
   return {rank, std::move(socket_), std::move(places), std::move(world), key};

@@ -21,7 +21,7 @@ class core_set {
   /// does not tell.
   [[nodiscard]] TUTTI_DECL static core_set of_thread(::pid_t thread = 0);
 
-  /// Adds the cores of a text; returns false if it is malformed.
+  /// Adds the cores of a text, in ascending order; returns false if it is malformed.
   [[nodiscard]] TUTTI_DECL bool add(std::string_view text);
 
   /// The set as a text to exchange: "0-3,8".

@@ -54,17 +54,18 @@ TUTTI_DECL bool core_set::add(std::string_view text) {
     text.remove_prefix(is_next ? 1 : 0);
     return is_next;
   };
+  std::size_t next = 0;  // each core is added once, so a long text costs no more than its length
   do {
     std::size_t first = 0;
-    if (!number(first)) {
+    if (!number(first) || first < next) {
       return false;
     }
     std::size_t last = first;
     if (skip('-') && (!number(last) || last < first)) {
       return false;
     }
-    for (; first <= last; ++first) {
-      add(first);
+    for (next = first; next <= last; ++next) {
+      add(next);
     }
   } while (skip(','));
   return text.empty();

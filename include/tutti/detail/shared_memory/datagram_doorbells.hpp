@@ -54,9 +54,17 @@ class datagram_doorbells {
     peers_ = owned_array<peer>(addresses.size());
     for (std::size_t r = 0; r < addresses.size(); ++r) {
       std::string_view const address = addresses[r];
-      std::string_view const name = address.substr(0, address.rfind('/'));
+      std::size_t const slash = address.rfind('/');
+      std::string_view const name = address.substr(0, slash);
+      if (slash == address.npos || name.size() > longest_name || address.size() - slash - 1 != sizeof(password)) {
+        throw error(failure::join, "rank " + std::to_string(r) + " has published '" +
+                                       std::string(address.substr(0, 80)) +
+                                       "', which is not a local socket of shared_memory: all ranks must have the same "
+                                       "transport, and one version of tutti")
+            .set_ranks(no_rank, {static_cast<rank_type>(r)});
+      }
       peers_[r] = {address_of(name), length(name), {}};
-      address.substr(name.size()).substr(1).copy(peers_[r].secret.data(), peers_[r].secret.size());
+      address.copy(peers_[r].secret.data(), sizeof(password), slash + 1);
       if (probe(static_cast<rank_type>(r)) != 0) {
         throw error(failure::join, "rank " + std::to_string(r) + " cannot be reached over a local socket (" +
                                        describe_errno(errno) +
@@ -153,6 +161,7 @@ class datagram_doorbells {
  private:
   using password = std::array<char, 16>;
   static constexpr int poll_ms = 10;  ///< interval at which peers and deadline are checked
+  static constexpr std::size_t longest_name = sizeof(sockaddr_un::sun_path) - 1;
 
   struct peer {
     sockaddr_un name;
@@ -218,7 +227,7 @@ class datagram_doorbells {
   static sockaddr_un address_of(std::string_view name) noexcept {
     sockaddr_un a{};
     a.sun_family = AF_UNIX;
-    name.substr(0, sizeof a.sun_path - 1).copy(a.sun_path + 1, sizeof a.sun_path - 1);
+    name.copy(a.sun_path + 1, longest_name);
     return a;
   }
   static socklen_t length(std::string_view name) noexcept {

@@ -49,7 +49,7 @@ class foreign_memory {
       mark_ = mark;
       own_mark().store(mark, std::memory_order_relaxed);
       store_load_fence();
-      if (segment_.fault().load(std::memory_order_acquire) != 0) {
+      if (segment_.fault().load(std::memory_order_relaxed) != 0) {
         touch_no_more();
         return false;
       }

@@ -60,7 +60,8 @@ class mail_segment {
 
   [[nodiscard]] std::byte* base() const noexcept { return base_; }
   [[nodiscard]] rank_type size() const noexcept { return ranks_; }
-  /// The fault of the epoch, packed.
+  /// The fault of the epoch, packed. It is set once and complete in itself: it orders nothing else, so all accesses are
+  /// relaxed.
   [[nodiscard]] std::atomic<std::uint64_t>& fault() const noexcept { return object_at<epoch_line>(0)->fault; }
   [[nodiscard]] probe_limit& probes() const noexcept { return object_at<epoch_line>(0)->probes; }
   [[nodiscard]] member_lines& member(rank_type r) const noexcept { return *object_at<member_lines>(member_offset(r)); }

@@ -112,7 +112,7 @@ class mailbox_endpoint : public rank_mailboxes {
 
   [[nodiscard]] bool has_message(rank_type peer, flow s) noexcept {
     incoming const& end = incoming_[index(peer, s.lane)];
-    return end.box->slot_at(end.last + 1).number.load(std::memory_order_acquire) == end.last + 1;
+    return end.box->slot_at(end.last + 1).number.load(std::memory_order_relaxed) == end.last + 1;  // `view` acquires
   }
   chunk view(rank_type peer, flow s) {
     incoming& end = incoming_[index(peer, s.lane)];
@@ -122,13 +122,13 @@ class mailbox_endpoint : public rank_mailboxes {
       __builtin_prefetch(&next);  // two lines together take hardly longer than one
     }
     if (slot.number.load(std::memory_order_acquire) != end.last + 1) [[unlikely]] {
-      if (!has_departed(peer) || slot.number.load(std::memory_order_acquire) == end.last + 1) {
+      if (!has_departed(peer) || slot.number.load(std::memory_order_relaxed) == end.last + 1) {
         return {};  // a message from just before the peer left is seen by the next call
       }
       report_lost(peer);
       return {};
     }
-    if (fault_->load(std::memory_order_acquire) != 0) [[unlikely]] {
+    if (fault_->load(std::memory_order_relaxed) != 0) [[unlikely]] {
       foreign_.touch_no_more();
       return {};
     }

@@ -164,7 +164,7 @@ class rank_mailboxes {
   void wake() noexcept { segment_.member(rank_).asleep.store(0, std::memory_order_relaxed); }
 
   [[nodiscard, gnu::always_inline]] tutti::fault fault() const noexcept {
-    std::uint64_t const word = fault_->load(std::memory_order_acquire);
+    std::uint64_t const word = fault_->load(std::memory_order_relaxed);
     return word == 0 ? tutti::fault{} : tutti::fault::unpack(word);
   }
 
@@ -233,7 +233,7 @@ class rank_mailboxes {
   }
 
   [[nodiscard]] bool has_free_slots(rank_type peer, outgoing& end, std::uint64_t slot_count = 1) noexcept {
-    if (fault_->load(std::memory_order_acquire) != 0) [[unlikely]] {
+    if (fault_->load(std::memory_order_relaxed) != 0) [[unlikely]] {
       return false;
     }
     if (end.last - end.released_slots + slot_count <= mailbox::slot_count) [[likely]] {

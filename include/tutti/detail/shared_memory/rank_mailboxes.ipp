@@ -74,7 +74,7 @@ TUTTI_DECL void rank_mailboxes::revoke(tutti::fault cause) noexcept {
     }
   }
   if (cause) {
-    fault_->compare_exchange_strong(no_fault, cause.pack(), std::memory_order_acq_rel);
+    fault_->compare_exchange_strong(no_fault, cause.pack(), std::memory_order_relaxed);
     ring_all();
   }
 }

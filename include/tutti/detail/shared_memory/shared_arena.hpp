@@ -272,7 +272,7 @@ class basic_shared_arena : public memory_source {
       own_windows_[i] = {base, bytes, begin, 0};
       table_.at(me_, i).begin.store(begin, std::memory_order_relaxed);
       table_.at(me_, i).bytes.store(bytes + page, std::memory_order_relaxed);
-      mapping(me_, i).store(base, std::memory_order_release);
+      mapping(me_, i).store(base, std::memory_order_relaxed);  // locations there become known later
       count_.store(i + 1, std::memory_order_release);
       window_bytes_ += bytes;
       free_.reserve(used_ranges_ + i + 3);

@@ -23,6 +23,35 @@
 
 namespace tutti::inline v0_1_0::detail::inline shared_memory {
 
+/// Rank 0's contact: the name of its memory, and the sizes of the parts of that.
+struct memory_contact {
+  std::string_view name;
+  shared_memory_options shape;
+
+  [[nodiscard]] TUTTI_COLD static std::string text(std::string const& name, shared_memory_options const& o) {
+    return name + " " + std::to_string(o.chunk_bytes) + " " + std::to_string(o.ring_bytes) + " " +
+           std::to_string(o.arena_bytes) + " " + std::to_string(o.attach_from);
+  }
+  /// @throws error(failure::join) if the text is no contact
+  [[nodiscard]] TUTTI_COLD static memory_contact parse(std::string_view text) {
+    word_reader words(text);
+    memory_contact contact{words.word(), {}};
+    for (std::size_t* const size : {&contact.shape.chunk_bytes, &contact.shape.ring_bytes, &contact.shape.arena_bytes,
+                                    &contact.shape.attach_from}) {
+      *size = words.number<std::size_t>();
+    }
+    if (!words.good() || !words.empty() || !has_whole_lines(contact.shape)) {
+      throw error(failure::join,
+                  "rank 0 has published '" + std::string(text.substr(0, 80)) +
+                      "', which is no memory of shared_memory: all ranks must have one version of tutti");
+    }
+    return contact;
+  }
+  [[nodiscard]] static bool has_whole_lines(shared_memory_options const& o) noexcept {
+    return o.chunk_bytes != 0 && o.chunk_bytes % cache_line == 0 && o.ring_bytes % cache_line == 0;
+  }
+};
+
 /// Makes a shared_memory world, and holds one rank's share of it. Three exchanges, after which all ranks know of a
 /// failure:
 ///
@@ -39,7 +68,7 @@ class shared_world {
       : ranks_(meet.size()), parts_(meet.size()) {
     shared_memory_options const o = filled_in(requested_options, false);
     expects(
-        o.chunk_bytes != 0 && o.chunk_bytes % cache_line == 0 && o.ring_bytes % cache_line == 0,
+        memory_contact::has_whole_lines(o),
         "shared_memory_options: chunk_bytes must be a multiple of 64 above 0, and ring_bytes a multiple of 64, not ",
         o.chunk_bytes, " and ", o.ring_bytes);
     // A rank that fails still takes part in all exchanges, so that all learn of it at once.
@@ -236,8 +265,7 @@ class shared_world {
       window_table(file().base(), ranks_).construct(table_bytes() + bytes());
       memory_name = file().identity();
     }
-    return memory_name + " " + std::to_string(shape_.chunk_bytes) + " " + std::to_string(shape_.ring_bytes) + " " +
-           std::to_string(shape_.arena_bytes) + " " + std::to_string(shape_.attach_from);
+    return memory_contact::text(memory_name, shape_);
   }
 
   /// Returns "attaches fences": if this rank can read all others' memory, and if they are to run fences on it.
@@ -245,20 +273,16 @@ class shared_world {
   TUTTI_COLD std::string enter(M const& meet, std::vector<std::string> const& offers,
                                std::vector<std::string> const& contacts) {
     rank_type const me = meet.rank();
-    word_reader text(contacts[0]);
-    std::string_view const memory_name = text.word();
-    shape_.chunk_bytes = text.number<std::size_t>();
-    shape_.ring_bytes = text.number<std::size_t>();
-    shape_.arena_bytes = text.number<std::size_t>();
-    shape_.attach_from = text.number<std::size_t>();
+    memory_contact const memory = memory_contact::parse(contacts[0]);
+    shape_ = memory.shape;
     if constexpr (splits<M>) {
-      memory_ = arena_->address_of(parts_[0], word_reader(memory_name).number<std::uint64_t>());
+      memory_ = arena_->address_of(parts_[0], word_reader(memory.name).number<std::uint64_t>());
       allotment_ = allotment(memory_, 1);
     } else {
       if (me == 0) {
         hand_file(meet);
       } else {
-        take_file(memory_name);
+        take_file(memory.name);
       }
       // Each rank reserves its own part, near its core.
       std::size_t const table_end = table_bytes();

@@ -22,7 +22,7 @@ struct waiting_board {
   line lanes[lane_count];
 
   void publish_wait(wait_report const& report) noexcept {
-    std::uint32_t const last_query = queries.load(std::memory_order_acquire);
+    std::uint32_t const last_query = queries.load(std::memory_order_relaxed);
     line& lane_line = lanes[report.flow.lane];
     std::uint64_t const word = std::uint64_t{report.peer} << 32 | report.progress;
     lane_line.record.write(report.call, report.flow.number, digest(word, report.blocks_program));
@@ -32,7 +32,7 @@ struct waiting_board {
   }
 
   /// Adds a query, and returns its number.
-  [[nodiscard]] std::uint32_t query_wait() noexcept { return queries.fetch_add(1, std::memory_order_acq_rel) + 1; }
+  [[nodiscard]] std::uint32_t query_wait() noexcept { return queries.fetch_add(1, std::memory_order_relaxed) + 1; }
 
   /// The last report about a lane. Fresh if it follows that query; names no rank if there was none, or if it is being
   /// overwritten.

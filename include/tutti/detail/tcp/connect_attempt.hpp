@@ -5,6 +5,7 @@
 #include <tutti/detail/core/descriptor.hpp>
 #include <tutti/detail/net/address.hpp>
 #include <tutti/detail/tcp/hello.hpp>
+#include <tutti/detail/tcp/hello_prover.hpp>
 #include <tutti/detail/tcp/waiter.hpp>
 #include <tutti/extend/tcp_options.hpp>
 #include <tutti/extend/time.hpp>
@@ -28,9 +29,9 @@ class connect_attempt {
     peer_gone,
   };
 
-  /// `refusal_limit`: time for which a refused connection is tried again.
-  connect_attempt(waiter& event_waiter, address const& peer_address, hello const& own_hello, tcp_options const& options,
-                  duration refusal_limit);
+  /// `refusal_limit`: time for which a refused connection is tried again. Each try proves `request` once more.
+  connect_attempt(waiter& event_waiter, address const& peer_address, hello const& request, hello_prover& prover,
+                  tcp_options const& options, duration refusal_limit);
   connect_attempt(connect_attempt const&) = delete;
   connect_attempt& operator=(connect_attempt const&) = delete;
   ~connect_attempt() { close(); }
@@ -48,6 +49,8 @@ class connect_attempt {
   [[nodiscard]] int error_code() const noexcept { return error_code_; }
   /// The time since the first try.
   [[nodiscard]] duration age() const noexcept { return steady_now() - begin_; }
+  /// The hello of the last try.
+  [[nodiscard]] hello const& request() const noexcept { return request_; }
   [[nodiscard]] hello const& answer() const noexcept { return answer_; }
   [[nodiscard]] descriptor take_socket() noexcept;
   /// Leaves the connection to the peer, which makes its own.
@@ -64,7 +67,8 @@ class connect_attempt {
 
   waiter& waiter_;
   address peer_address_;
-  hello hello_;
+  hello request_;
+  hello_prover& prover_;
   duration connect_limit_;
   duration silence_limit_;
   duration refusal_limit_;

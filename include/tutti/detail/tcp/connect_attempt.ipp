@@ -11,18 +11,19 @@
 
 namespace tutti::inline v0_1_0::detail::tcp {
 
-TUTTI_DECL connect_attempt::connect_attempt(waiter& event_waiter, address const& peer_address, hello const& own_hello,
-                                            tcp_options const& options, duration refusal_limit)
+TUTTI_DECL connect_attempt::connect_attempt(waiter& event_waiter, address const& peer_address, hello const& request,
+                                            hello_prover& prover, tcp_options const& options, duration refusal_limit)
     : waiter_(event_waiter),
       peer_address_(peer_address),
-      hello_(own_hello),
+      request_(request),
+      prover_(prover),
       connect_limit_(options.connect),
       silence_limit_(options.silence),
       refusal_limit_(refusal_limit),
       begin_(steady_now()) {}
 
 TUTTI_DECL bool connect_attempt::is_delivered() const noexcept {
-  return sent_bytes_ == sizeof hello_ && socket_ && unacknowledged_bytes(socket_.get()) == 0;
+  return sent_bytes_ == sizeof request_ && socket_ && unacknowledged_bytes(socket_.get()) == 0;
 }
 
 TUTTI_DECL descriptor connect_attempt::take_socket() noexcept {
@@ -52,14 +53,15 @@ TUTTI_DECL void connect_attempt::advance() {
     if (!socket_) {
       return fail(errno);
     }
+    prover_.prove_request(request_);
     keep_alive(socket_.get(), silence_limit_);
-    waiter_.add(socket_.get(), waiter::source::connect_attempt, hello_.receiver, true);
+    waiter_.add(socket_.get(), waiter::source::connect_attempt, request_.receiver, true);
   }
   if (state_ != state::under_way) {
     return;
   }
-  if (sent_bytes_ != sizeof hello_) {
-    io_result const m = write_some(socket_.get(), std::as_bytes(std::span(&hello_, 1)).subspan(sent_bytes_));
+  if (sent_bytes_ != sizeof request_) {
+    io_result const m = write_some(socket_.get(), std::as_bytes(std::span(&request_, 1)).subspan(sent_bytes_));
     sent_bytes_ += m.bytes;
     is_reachable_ = is_reachable_ || sent_bytes_ != 0;
     if (m.state == io::hangup && errno != ENOTCONN) {
@@ -71,7 +73,7 @@ TUTTI_DECL void connect_attempt::advance() {
     if (int const code = connect_error(socket_.get()); code != 0) {
       return fail(code);  // connected to itself
     }
-    waiter_.change(socket_.get(), waiter::source::connect_attempt, hello_.receiver, false);
+    waiter_.change(socket_.get(), waiter::source::connect_attempt, request_.receiver, false);
   }
   io_result const m = read_some(socket_.get(), std::as_writable_bytes(std::span(&answer_, 1)).subspan(received_bytes_));
   received_bytes_ += m.bytes;

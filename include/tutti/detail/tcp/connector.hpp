@@ -5,6 +5,7 @@
 #include <tutti/detail/core/owner.hpp>
 #include <tutti/detail/tcp/connect_attempt.hpp>
 #include <tutti/detail/tcp/endpoint_info.hpp>
+#include <tutti/detail/tcp/hello_prover.hpp>
 #include <tutti/detail/tcp/listener.hpp>
 #include <tutti/extend/error.hpp>
 
@@ -53,7 +54,8 @@ class connector final : private listener::handler {
   [[nodiscard]] std::vector<std::string> const& incidents() const noexcept { return incidents_; }
 
   /// Sets the addresses of all ranks, before the first connection.
-  void meet(directions world) { directions_ = std::move(world); }
+  void meet(directions world);
+  [[nodiscard]] hello_prover& prover() noexcept { return prover_; }
   [[nodiscard]] address const& address_of(rank_type peer) const noexcept { return directions_.addresses[peer]; }
 
   /// Makes the hello of this rank to another one.
@@ -106,6 +108,7 @@ class connector final : private listener::handler {
   waiter& waiter_;
   handler& handler_;
   directions directions_;
+  hello_prover prover_;
   listener listener_;
   int resource_error_ = 0;
   std::vector<owner<connect_attempt>> attempts_;

@@ -21,6 +21,14 @@ TUTTI_DECL connector::connector(tcp_options const& options, address const& at, r
   size_buffers(listener_.fd(), options);
 }
 
+TUTTI_DECL void connector::meet(directions world) {
+  directions_ = std::move(world);
+  prover_ = hello_prover(directions_.key, size());
+  if (!prover_.has_key()) {
+    listener_.tell_version();
+  }
+}
+
 TUTTI_DECL hello connector::make_hello(hello_kind kind, rank_type peer) const noexcept {
   hello message;
   message.world = directions_.world;
@@ -55,7 +63,7 @@ TUTTI_DECL void connector::connect(rank_type peer) {
   constexpr duration broadcast_time = std::chrono::milliseconds(100);
   if (attempts_[peer] == nullptr) {
     attempts_[peer] = owner<connect_attempt>(new connect_attempt(
-        waiter_, address_of(peer), make_hello(hello_kind::connect, peer), options_, broadcast_time));
+        waiter_, address_of(peer), make_hello(hello_kind::connect, peer), prover_, options_, broadcast_time));
     connecting_.push_back(peer);
   }
   connect_attempt& attempt = *attempts_[peer];
@@ -72,8 +80,8 @@ TUTTI_DECL void connector::connect(rank_type peer) {
     return;
   }
   hello const answer = attempt.answer();
-  char const* const objection =
-      answer.sender == peer ? answer.objection(directions_.world, rank_, size()) : "another rank";
+  char const* objection = answer.sender == peer ? answer.objection(directions_.world, rank_, size()) : "another rank";
+  objection = objection != nullptr ? objection : prover_.objection_to_answer(answer, attempt.request());
   if (objection != nullptr) {
     record_incident("where rank " + std::to_string(peer) + " listened, another program answers: " + objection);
     handler_.lose(peer, failure::peer_lost, 0);
@@ -89,9 +97,13 @@ TUTTI_DECL void connector::connect(rank_type peer) {
 
 /// Takes a pending connection whose hello is complete.
 TUTTI_DECL void connector::arrive(descriptor socket, hello const& peer_hello) {
-  char const* const objection = peer_hello.objection(directions_.world, rank_, size());
-  if (objection != nullptr || peer_hello.kind == hello_kind::welcome || peer_hello.kind == hello_kind::collision) {
-    return refuse(socket, objection != nullptr ? objection : "an invalid greeting");
+  char const* objection = peer_hello.objection(directions_.world, rank_, size());
+  bool const is_answer = peer_hello.kind == hello_kind::welcome || peer_hello.kind == hello_kind::collision;
+  objection = objection != nullptr ? objection
+              : is_answer          ? "an invalid greeting"
+                                   : prover_.objection_to_request(peer_hello);
+  if (objection != nullptr) {
+    return refuse(socket, objection);
   }
   if (peer_hello.kind == hello_kind::excuse) {
     return handler_.receive_excuse(peer_hello.sender, tutti::fault::unpack(peer_hello.fault));
@@ -105,7 +117,8 @@ TUTTI_DECL void connector::arrive(descriptor socket, hello const& peer_hello) {
   hello_kind const kind = handler_.fault() ? hello_kind::revoke
                           : is_crossed     ? hello_kind::collision
                                            : hello_kind::welcome;
-  hello const answer = make_hello(kind, peer_hello.sender);
+  hello answer = make_hello(kind, peer_hello.sender);
+  prover_.prove_answer(answer, peer_hello);
   io_result const m = write_some(socket.get(), std::as_bytes(std::span(&answer, 1)));
   if (m.state == io::complete && kind == hello_kind::welcome) {
     establish(peer_hello.sender, std::move(socket), peer_hello);

@@ -5,6 +5,7 @@
 #include <tutti/detail/net/nonce.hpp>
 #include <tutti/detail/tcp/endpoint_info.hpp>
 #include <tutti/extend/error.hpp>
+#include <tutti/extend/packing.hpp>
 
 #include <cstdlib>
 #include <utility>
@@ -21,13 +22,32 @@ TUTTI_DECL address listening_address(std::string const& host) {
   return listening;
 }
 
-TUTTI_DECL endpoint_info endpoint_info::make(address const& listening, tcp_options const& options) {
-  return {listening, options.world != world_id{} ? options.world : world_id{draw_number(), draw_number()},
-          node_identity()};
+/// Sixteen digits that are equal on ranks with the same secret, and tell nobody the secret; "-" without one.
+[[nodiscard]] TUTTI_DECL std::string fingerprint_of(world_secret const& secret) {
+  if (!secret) {
+    return "-";
+  }
+  proof const tag = proof_key(secret).prove("same", {});
+  std::string digits;
+  for (std::size_t i = 0; i < 8; ++i) {
+    digits += "0123456789abcdef"[static_cast<unsigned>(tag[i]) >> 4U];
+    digits += "0123456789abcdef"[static_cast<unsigned>(tag[i]) & 15U];
+  }
+  return digits;
+}
+
+TUTTI_DECL endpoint_info endpoint_info::make(address const& listening, tcp_options const& options,
+                                             world_secret const& secret) {
+  return {.listening = listening,
+          .world = options.world != world_id{} ? options.world : world_id{draw_number(), draw_number()},
+          .nonce = draw_nonce(),
+          .fingerprint = fingerprint_of(secret),
+          .node = node_identity()};
 }
 
 TUTTI_DECL std::string endpoint_info::text() const {
-  return listening.with_zone(0).text() + " " + std::to_string(world[0]) + " " + std::to_string(world[1]) + " " + node;
+  return listening.with_zone(0).text() + " " + std::to_string(world[0]) + " " + std::to_string(world[1]) + " " +
+         std::to_string(version) + " " + nonce + " " + fingerprint + " " + node;
 }
 
 TUTTI_DECL endpoint_info endpoint_info::parse(std::string_view text) {
@@ -40,19 +60,24 @@ TUTTI_DECL endpoint_info endpoint_info::parse(std::string_view text) {
   };
   host_port at;
   bool is_valid = net::parse(word(), at);
-  for (std::uint64_t& w : info.world) {
+  info.version = 0;
+  for (std::uint64_t* const number : {&info.world[0], &info.world[1], &info.version}) {
     std::string_view const digits = word();
     is_valid = is_valid && !digits.empty();
     for (char const d : digits) {
       is_valid = is_valid && d >= '0' && d <= '9';
-      w = w * 10 + static_cast<std::uint64_t>(d - '0');
+      *number = *number * 10 + static_cast<std::uint64_t>(d - '0');
     }
   }
   if (!is_valid) {
-    throw error(failure::join, "a rank has published '" + std::string(text) +
-                                   "', which is not an address of tcp: all ranks must have the same transport");
+    throw error(
+        failure::join,
+        "a rank has published '" + std::string(text) +
+            "', which is not an address of tcp: all ranks must have the same transport, and the same version of tutti");
   }
   info.listening = resolve(at.host, at.port).front();
+  info.nonce = word();
+  info.fingerprint = word();
   info.node = rest;
   return info;
 }
@@ -93,12 +118,38 @@ TUTTI_DECL void expect_addresses_of_their_own(std::vector<endpoint_info> const& 
   }
 }
 
-TUTTI_DECL directions directions_of(std::vector<std::string> const& texts, address const& own_address) {
+/// Refuses ranks whose hellos rank 0 would not take. Each rank compares the same texts.
+/// @throws error(failure::join)
+TUTTI_DECL void expect_one_protocol(std::vector<endpoint_info> const& endpoints) {
+  endpoint_info const& first = endpoints.front();
+  for (rank_type r = 1; r < endpoints.size(); ++r) {
+    endpoint_info const& other = endpoints[r];
+    std::string const rank = "rank " + std::to_string(r);
+    if (other.version != first.version) {
+      throw error(failure::join, rank + " speaks version " + std::to_string(other.version) +
+                                     " of the protocol of tcp, and rank 0 version " + std::to_string(first.version) +
+                                     "; build all ranks with the same version of tutti")
+          .set_ranks(no_rank, {r});
+    }
+    if (other.fingerprint != first.fingerprint) {
+      std::string const difference = other.fingerprint == "-"   ? " has no secret, and rank 0 has one"
+                                     : first.fingerprint == "-" ? " has a secret, and rank 0 has none"
+                                                                : " and rank 0 have different secrets";
+      throw error(failure::join,
+                  rank + difference + "; give all ranks the same by TUTTI_SECRET_FILE or TUTTI_SECRET, or none of them")
+          .set_ranks(no_rank, {r});
+    }
+  }
+}
+
+TUTTI_DECL directions directions_of(std::vector<std::string> const& texts, address const& own_address,
+                                    world_secret const& secret) {
   std::vector<endpoint_info> endpoints;
   for (std::string const& text : texts) {
     endpoints.push_back(endpoint_info::parse(text));
   }
-  directions world{{}, endpoints.front().world};
+  expect_one_protocol(endpoints);
+  directions world{{}, endpoints.front().world, proof_key(secret).derive("tcp", {packer().texts(texts).take()})};
   for (rank_type r = 0; r < endpoints.size(); ++r) {
     address const& listening = endpoints[r].listening;
     std::string const place = "rank " + std::to_string(r) + " listens at " + listening.host();

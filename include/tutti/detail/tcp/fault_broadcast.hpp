@@ -28,8 +28,9 @@ class fault_broadcast {
   /// discards what was not sent.
   [[nodiscard]] bool send(connection& link) const;
 
-  /// Starts a broadcast connection: sends `own_hello`, which carries the fault, to a listener.
-  void connect(waiter& event_waiter, address const& peer_address, hello const& own_hello, tcp_options const& options);
+  /// Starts a broadcast connection: sends `request`, which carries the fault, to a listener.
+  void connect(waiter& event_waiter, address const& peer_address, hello const& request, hello_prover& prover,
+               tcp_options const& options);
   /// Advances broadcast connections, and drops a connection that has delivered its hello or failed.
   void advance() {
     if (!connections_.empty()) [[unlikely]] {

@@ -34,10 +34,10 @@ TUTTI_DECL bool fault_broadcast::send(connection& link) const {
   return link.is_sent() && !link.writer.is_mid_piece();
 }
 
-TUTTI_DECL void fault_broadcast::connect(waiter& event_waiter, address const& peer_address, hello const& own_hello,
-                                         tcp_options const& options) {
-  connections_.push_back(
-      owner<connect_attempt>(new connect_attempt(event_waiter, peer_address, own_hello, options, duration::zero())));
+TUTTI_DECL void fault_broadcast::connect(waiter& event_waiter, address const& peer_address, hello const& request,
+                                         hello_prover& prover, tcp_options const& options) {
+  connections_.push_back(owner<connect_attempt>(
+      new connect_attempt(event_waiter, peer_address, request, prover, options, duration::zero())));
   connections_.back()->advance();
 }
 

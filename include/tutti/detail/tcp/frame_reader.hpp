@@ -310,7 +310,9 @@ class frame_reader {
         incoming_ = {
             .is_active = true, .head = header, .left = header.part, .pad = padding(header.part), .target = nullptr};
         lanes_[header.lane].outstanding_cost += window_cost(header.part);
-        if (header.part == 0 || (!is_draining_ && !stays_in_stream(wanted_lane))) {
+        if (header.part == 0) {
+          take_empty(lanes_[header.lane]);
+        } else if (!is_draining_ && !stays_in_stream(wanted_lane)) {
           buffer_unexpected();
         }
         return;
@@ -329,6 +331,17 @@ class frame_reader {
       case frame_kind::wait_query:
       case frame_kind::wait_reply:
         return wait_states.receive(header);
+    }
+  }
+
+  /// Buffers a message of no bytes, which has nothing that could stay in the stream. A peer that keeps to the window
+  /// sends none beyond it.
+  void take_empty(lane_state const& lane) {
+    if (lane.outstanding_cost > window_ + lane.credit_ahead) [[unlikely]] {
+      is_malformed_ = true;
+      incoming_ = {};
+    } else {
+      buffer_unexpected();
     }
   }
 

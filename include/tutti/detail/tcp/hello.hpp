@@ -2,10 +2,13 @@
 #pragma once
 
 #include <tutti/detail/base/linkage.hpp>
+#include <tutti/detail/net/proof.hpp>
 #include <tutti/extend/types.hpp>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <type_traits>
 
 namespace tutti::inline v0_1_0::detail::tcp {
@@ -22,11 +25,12 @@ enum class hello_kind : std::uint32_t {
   excuse,       ///< carries the reason why the sender leaves, a fault outside the mesh; no answer
 };
 
-/// The handshake: the first bytes on a connection, in both directions. Nothing else precedes the answer.
+/// The handshake: the first bytes on a connection, in both directions. Nothing else precedes the answer. In a world
+/// with a secret each hello has a proof (`hello_prover`).
 struct hello {
   static constexpr char expected_magic[8] = {'t', 'u', 't', 't', 'i', '\x1a', '\r', '\n'};
   static constexpr std::uint32_t expected_order = 0x01020304;
-  static constexpr std::uint32_t expected_version = 5;
+  static constexpr std::uint32_t expected_version = 6;
 
   char magic[8] = {'t', 'u', 't', 't', 'i', '\x1a', '\r', '\n'};
   std::uint32_t order = expected_order;
@@ -35,14 +39,29 @@ struct hello {
   hello_kind kind{};
   rank_type sender = no_rank;
   rank_type receiver = no_rank;
-  std::uint32_t reserve = 0;
+  std::uint32_t flags = 0;   ///< zero
   std::uint64_t fault = 0;   ///< packed, in a revoke or an excuse
   std::uint64_t window = 0;  ///< bytes per lane that `sender` buffers without a reader
+  std::uint64_t number = 0;  ///< the number of a request to `receiver`, which its answer repeats; 0 without a secret
+  proof key_proof{};         ///< covers all before it; zeros without a secret
+
+  /// The bytes that tell the version, equal in all versions.
+  static constexpr std::size_t version_bytes = 16;
+  /// The length of a hello up to version 5.
+  static constexpr std::size_t short_bytes = 64;
+
+  /// The part that the proof covers.
+  [[nodiscard]] std::string_view proved_text() const noexcept {
+    return {reinterpret_cast<char const*>(this), offsetof(hello, key_proof)};
+  }
+
+  /// Returns why the first `bytes` bytes are of another protocol, or null if they may begin a hello of this version.
+  [[nodiscard]] TUTTI_DECL char const* objection_to_begin(std::size_t bytes) const noexcept;
 
   /// Returns why this is no hello of a member of world `id` to rank `me`, or null if it is one.
-  [[nodiscard]] char const* objection(world_id const& id, rank_type me, rank_type size) const noexcept;
+  [[nodiscard]] TUTTI_DECL char const* objection(world_id const& id, rank_type me, rank_type size) const noexcept;
 };
-static_assert(sizeof(hello) == 64 && std::is_trivially_copyable_v<hello>);
+static_assert(sizeof(hello) == 104 && std::is_trivially_copyable_v<hello>);
 
 }  // namespace tutti::detail::tcp
 

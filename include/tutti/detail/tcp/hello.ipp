@@ -3,24 +3,32 @@
 
 #include <tutti/detail/tcp/hello.hpp>
 
+#include <algorithm>
 #include <cstring>
 
 namespace tutti::inline v0_1_0::detail::tcp {
 
-TUTTI_DECL char const* hello::objection(world_id const& id, rank_type me, rank_type size) const noexcept {
-  if (std::memcmp(magic, expected_magic, sizeof magic) != 0) {
+TUTTI_DECL char const* hello::objection_to_begin(std::size_t bytes) const noexcept {
+  if (std::memcmp(magic, expected_magic, (std::min)(bytes, sizeof magic)) != 0) {
     return "not the protocol of tutti";
   }
-  if (order != expected_order) {
-    return "another byte order";
+  if (bytes < version_bytes) {
+    return nullptr;
   }
-  if (version != expected_version) {
-    return "another version of the protocol";
+  return order != expected_order       ? "another byte order"
+         : version != expected_version ? "another version of the protocol"
+                                       : nullptr;
+}
+
+TUTTI_DECL char const* hello::objection(world_id const& id, rank_type me, rank_type size) const noexcept {
+  if (char const* const reason = objection_to_begin(sizeof *this)) {
+    return reason;
   }
   if (world != id) {
     return "another world";
   }
-  if (receiver != me || sender >= size || sender == me || kind < hello_kind::connect || kind > hello_kind::excuse) {
+  if (receiver != me || sender >= size || sender == me || kind < hello_kind::connect || kind > hello_kind::excuse ||
+      flags != 0) {
     return "an invalid greeting";
   }
   return nullptr;

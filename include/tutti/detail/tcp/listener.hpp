@@ -11,10 +11,11 @@ namespace tutti::inline v0_1_0::detail::tcp {
 
 /// The listening socket of a rank, and the connections without a complete hello.
 ///
-/// Cost of strangers: at most 64 descriptors, each for at most `tcp_options::handshake` and 64 bytes. A silent
+/// Cost of strangers: at most 64 descriptors, each for at most `tcp_options::handshake` and 104 bytes. A silent
 /// connection is not accepted at all where the system can tell (`await_data`), and one with other bytes is closed at
-/// the first. If `accept_some` refuses any, none is accepted for 20 times as long as it took, at most 100 ms: a flood
-/// takes about 5 % of the time. A complete hello of another world causes no such pause.
+/// the first. A hello of another version is answered only in a world without a secret. If `accept_some` refuses any,
+/// none is accepted for 20 times as long as it took, at most 100 ms: a flood takes about 5 % of the time. A complete
+/// hello of another world causes no such pause.
 class listener {
  public:
   /// The receiver of results.
@@ -35,6 +36,9 @@ class listener {
   [[nodiscard]] address listening_address() const noexcept { return local_address(socket_.get()); }
   /// The errno if descriptors or memory are missing to accept, else 0.
   [[nodiscard]] int resource_error() const noexcept { return pending_.resource_error(); }
+
+  /// Tells peers of another version of the protocol that this is another one, instead of just closing.
+  void tell_version() noexcept { tells_version_ = true; }
 
   /// Accepts some of the waiting connections, and refuses pending ones whose hello is late.
   void accept_some(handler& target);
@@ -72,6 +76,7 @@ class listener {
   time_point paused_until_{};
   int turned_away_ = 0;
   bool is_watched_ = false;
+  bool tells_version_ = false;
 };
 
 }  // namespace tutti::detail::tcp

@@ -3,7 +3,6 @@
 
 #include <tutti/detail/tcp/listener.hpp>
 
-#include <cstring>
 #include <span>
 #include <utility>
 
@@ -18,14 +17,17 @@ struct listener::handshake_handler {
     self.waiter_.add(s.get(), waiter::source::pending_connection, static_cast<rank_type>(s.get()), false);
     return {std::move(s), steady_now()};
   }
-  [[nodiscard]] static handshake_state hear(pending& p) noexcept {
+  [[nodiscard]] handshake_state hear(pending& p) const noexcept {
     io_result const m =
         read_some(p.socket.get(), std::as_writable_bytes(std::span(&p.peer_hello, 1)).subspan(p.received_bytes));
     p.received_bytes += m.bytes;
     // Other protocols are refused at the first byte that differs.
-    if (std::memcmp(p.peer_hello.magic, hello::expected_magic,
-                    (std::min)(p.received_bytes, sizeof p.peer_hello.magic)) != 0) {
-      return {.complete = false, .objection = "not the protocol of tutti"};
+    if (char const* const reason = p.peer_hello.objection_to_begin(p.received_bytes)) {
+      if (self.tells_version_ && p.received_bytes >= hello::version_bytes) {
+        hello const answer;  // any hello tells an older peer, which reads this much of it
+        write_some(p.socket.get(), std::as_bytes(std::span(&answer, 1)).first(hello::short_bytes));
+      }
+      return {.complete = false, .objection = reason};
     }
     return {.complete = m.state == io::complete, .objection = m.state == io::hangup ? "it closed early" : nullptr};
   }

@@ -142,7 +142,7 @@ TUTTI_DECL void mesh::relay_fault(rank_type peer) {
 TUTTI_DECL void mesh::open_broadcast_connection(rank_type peer) {
   hello own_hello = connector_.make_hello(fault() ? hello_kind::revoke : hello_kind::excuse, peer);
   own_hello.fault = fault() ? own_hello.fault : leave_reason_.pack();
-  broadcast_.connect(waiter_, connector_.address_of(peer), own_hello, options_);
+  broadcast_.connect(waiter_, connector_.address_of(peer), own_hello, connector_.prover(), options_);
 }
 
 TUTTI_DECL void mesh::leave() {

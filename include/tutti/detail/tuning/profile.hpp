@@ -9,13 +9,29 @@
 
 namespace tutti::inline v0_1_0::detail::inline tuning {
 
+/// The limit of every number of a profile, and of every price that follows from it; and that of the sizes. So the price
+/// of a message never overflows.
+inline constexpr std::int64_t price_limit = std::int64_t{1} << 50;
+inline constexpr std::int64_t size_limit = std::int64_t{1} << 30;
+
 /// Linear interpolation between the values at two sizes.
 struct line_between {
+  line_between(std::size_t first, std::size_t second, std::size_t wanted)
+      : width(static_cast<std::int64_t>(second - first)),
+        target(static_cast<std::int64_t>(std::min<std::uint64_t>(wanted - first, price_limit))) {}
+
   std::int64_t width;   ///< second size minus first size
   std::int64_t target;  ///< wanted size minus first size
   [[nodiscard]] std::int64_t signed_at(std::int64_t first, std::int64_t second) const {
     std::int64_t const rise = second - first;
-    return first + rise / width * target + rise % width * (target % width) / width + rise % width * (target / width);
+    std::int64_t const within = rise % width * (target % width) / width;  // below size_limit squared
+    std::int64_t whole = 0;
+    std::int64_t beyond = 0;
+    bool const is_far = __builtin_mul_overflow(rise / width, target, &whole) ||
+                        __builtin_mul_overflow(rise % width, target / width, &beyond) ||
+                        __builtin_add_overflow(whole, beyond, &whole) ||
+                        __builtin_add_overflow(whole, first + within, &whole);
+    return is_far ? (rise < 0 ? -price_limit : price_limit) : std::clamp(whole, -price_limit, price_limit);
   }
   [[nodiscard]] std::int64_t at(std::int64_t first, std::int64_t second) const {
     return std::max<std::int64_t>(signed_at(first, second), 0);
@@ -45,7 +61,7 @@ template <class Sizes>
   std::size_t const i = end_of_line(points, bytes);
   network_profile::point const& a = points[i - 1];
   network_profile::point const& b = points[i];
-  line_between const line{static_cast<std::int64_t>(b.bytes - a.bytes), static_cast<std::int64_t>(bytes - a.bytes)};
+  line_between const line(a.bytes, b.bytes, bytes);
   network_profile::point p{bytes,
                            line.at(a.send, b.send),
                            line.at(a.lead, b.lead),
@@ -70,7 +86,7 @@ template <class Sizes>
   std::size_t const i = end_of_line(moves, bytes);
   network_profile::move const a = is_beyond || moves.size() == 1 ? network_profile::move{} : moves[i - 1];
   network_profile::move const& b = is_beyond ? moves.back() : moves[i];
-  line_between const line{static_cast<std::int64_t>(b.bytes - a.bytes), static_cast<std::int64_t>(bytes - a.bytes)};
+  line_between const line(a.bytes, b.bytes, bytes);
   return {bytes, line.at(a.send, b.send), line.at(a.lead, b.lead), line.at(a.delay, b.delay),
           line.at(a.receive, b.receive)};
 }

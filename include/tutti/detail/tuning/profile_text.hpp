@@ -24,8 +24,6 @@ namespace profile_text {
 
 inline constexpr std::string_view title = "tutti-profile 7";
 inline constexpr std::size_t max_points = 64;
-/// The limit of every number, which keeps sums far from overflow.
-inline constexpr std::int64_t number_limit = std::int64_t{1} << 50;
 
 /// Reads a profile word by word.
 class reader {
@@ -58,7 +56,7 @@ class reader {
       }
       auto const [end, problem] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
       bool const may_be_negative = &value - values == 6;  // the price of overwriting may be negative
-      if (problem != std::errc{} || value < (may_be_negative ? -number_limit : 0) || value > number_limit) {
+      if (problem != std::errc{} || value < (may_be_negative ? -price_limit : 0) || value > price_limit) {
         fail("must hold numbers from 0 to 2^50, not \"" +
              std::string(rest.substr(0, rest.find(' ')).substr(0, quote_length)) + "\"");
       }
@@ -109,9 +107,9 @@ void read_sizes(reader& input, std::int64_t lines, Take const& take) {
   for (std::int64_t i = 0; i < lines; ++i) {
     std::int64_t v[N];
     input.numbers("", v);
-    if (v[0] <= last) {
-      input.fail("must begin with a size above that of the line before, " + std::to_string(last) + ", not " +
-                 std::to_string(v[0]));
+    if (v[0] <= last || v[0] > size_limit) {
+      input.fail("must begin with a size above that of the line before, " + std::to_string(last) +
+                 ", and up to 2^30, not " + std::to_string(v[0]));
     }
     if (v[2] > v[1]) {
       input.fail("must say that a message of " + std::to_string(v[0]) +

@@ -109,9 +109,9 @@ class timed_schedule {
     }
     std::int64_t const half_time = run(network, segment_limit / 2);
     std::int64_t const whole_time = run(network, segment_limit);
-    std::int64_t const rest = (whole_time - half_time) / (segment_limit - segment_limit / 2) *
-                              static_cast<std::int64_t>(count - segment_limit);
-    return (std::max)(whole_time + rest, busiest(network) * static_cast<std::int64_t>(count));
+    std::int64_t end = whole_time;
+    advance(end, repeated((whole_time - half_time) / (segment_limit - segment_limit / 2), count - segment_limit));
+    return (std::max)(end, repeated(busiest(network), count));
   }
 
   /// A lower bound of `time`: the work of the busiest processor or interface. Costs a fraction of `time`, as no events
@@ -120,11 +120,19 @@ class timed_schedule {
   [[nodiscard]] std::int64_t least_time(Network const& network, std::size_t bytes, std::size_t segment_bytes = 0,
                                         partition const* blocks = nullptr) {
     std::size_t const count = set_vector(bytes, segment_bytes, blocks);
-    return busiest(network) * static_cast<std::int64_t>(count);
+    return repeated(busiest(network), count);
   }
 
  private:
   static constexpr std::int64_t never = INT64_MAX;
+  static constexpr std::int64_t latest = never / 4;  ///< limit of all times, which keeps sums from overflow
+
+  /// Adds a price, or the sum of a few, to a time.
+  static void advance(std::int64_t& time, std::int64_t price) noexcept { time = (std::min)(time + price, latest); }
+  [[nodiscard]] static std::int64_t repeated(std::int64_t price, std::size_t count) noexcept {
+    std::int64_t product = 0;
+    return __builtin_mul_overflow(price, count, &product) ? latest : (std::clamp)(product, -latest, latest);
+  }
 
   /// A message in flight, or one that has arrived.
   struct message {
@@ -165,8 +173,9 @@ class timed_schedule {
     };
     /// Transmits a message that arrives at `now`.
     times carry(std::int64_t now, message_time const& m) {
-      busy = (std::max)(now, busy) + m.wire;
-      load += m.wire;
+      busy = (std::max)(now, busy);
+      advance(busy, m.wire);
+      advance(load, m.wire);
       return {(std::max)(now, busy - m.burst - m.wire), (std::max)(now, busy - m.burst)};
     }
   };
@@ -220,7 +229,7 @@ class timed_schedule {
   [[nodiscard]] std::int64_t conversion(Network const& network, rank_type r, step const& s) const {
     std::int64_t sum = 0;
     for (std::uint32_t k = 0; k != messages_of(s.send.blocks); ++k) {
-      sum += network.combine(r, r, bytes_of(message_blocks(s.send.blocks, k)), loan::none);
+      advance(sum, network.combine(r, r, bytes_of(message_blocks(s.send.blocks, k)), loan::none));
     }
     return sum;
   }
@@ -289,13 +298,13 @@ class timed_schedule {
           for (std::uint32_t k = 0; k != messages_of(s.send.blocks); ++k) {
             const std::size_t bytes = bytes_of(message_blocks(s.send.blocks, k));
             message_time const price = price_of(network, r, s, bytes);
-            ranks_[r].now += price.send;
-            outgoing_[port_of(network, r, s.send.peer)].load += price.wire;
-            incoming_[port_of(network, s.send.peer, r)].load += price.wire;
+            advance(ranks_[r].now, price.send);
+            advance(outgoing_[port_of(network, r, s.send.peer)].load, price.wire);
+            advance(incoming_[port_of(network, s.send.peer, r)].load, price.wire);
             ranks_[s.send.peer].inbox.push_back({r, s.send.peer, 0, bytes, price, loan_of(s), 0});
           }
         } else if (converts(s)) {
-          ranks_[r].now += conversion(network, r, s);
+          advance(ranks_[r].now, conversion(network, r, s));
         }
       }
     }
@@ -316,7 +325,7 @@ class timed_schedule {
       }
       for (step const& s : me.steps) {
         for (std::uint32_t k = 0; s.receives() && k != messages_of(s.receive.blocks); ++k) {
-          me.now += work_on(network, s, me.inbox[next[s.receive.peer]++]);
+          advance(me.now, work_on(network, s, me.inbox[next[s.receive.peer]++]));
         }
       }
       maximum = (std::max)(maximum, me.now);
@@ -381,7 +390,7 @@ class timed_schedule {
           std::int64_t const price = work_on(network, s, *m);
           // The last part of a message that arrives in parts is processed when it is there.
           std::int64_t const last = whole(*m) ? price : price / 1024 * (m->price.lead * 1024 / m->price.send);
-          me.now = (std::max)(me.now + price, m->arrival + last);
+          me.now = (std::min)((std::max)(me.now + price, m->arrival + last), latest);
           me.inbox.erase(m);
           ++slot.received_count;
           return wake(r, me.now);
@@ -390,7 +399,7 @@ class timed_schedule {
         slot.received_count = 0;
         ++slot.step_index;
         if (converts(s)) {
-          me.now += conversion(network, r, s);
+          advance(me.now, conversion(network, r, s));
           return wake(r, me.now);
         }
       }
@@ -404,7 +413,7 @@ class timed_schedule {
     while (me.begun_count != segments_ && !me.segments[me.begun_count % lanes].active) {
       me.segments[me.begun_count % lanes] = {.segment = me.begun_count, .active = true};
       ++me.begun_count;
-      me.now += price;
+      advance(me.now, price);
     }
   }
 
@@ -421,7 +430,7 @@ class timed_schedule {
       }
       auto const [departure_begin, departure_end] =
           outgoing_[port_of(network, r, receiver)].carry(me.now + price.lead, price);
-      me.now += price.send;
+      advance(me.now, price.send);
       std::int64_t const send_end = is_aggregator      ? slot.tail
                                     : price.burst == 0 ? me.now
                                                        : (std::max)(me.now, departure_end);

@@ -5,6 +5,7 @@
 #include <tutti/detail/tcp/mesh.hpp>
 #include <tutti/extend/expects.hpp>
 #include <tutti/extend/rendezvous.hpp>
+#include <tutti/extend/secret.hpp>
 #include <tutti/extend/time.hpp>
 #include <tutti/verbs/detail/addresses.hpp>
 #include <tutti/verbs/detail/connection.hpp>
@@ -48,7 +49,7 @@ class connections {
   [[nodiscard]] bool is_own() const noexcept { return owner_ == fork_guard::generation(); }
 
   /// The endpoint information to publish.
-  [[nodiscard]] std::string text() const {
+  [[nodiscard]] std::string text(world_secret const& secret) const {
     endpoint_info info;
     info.address = device_.address;
     info.lid = device_.port.lid;
@@ -58,12 +59,12 @@ class connections {
     info.first_packet = first_packet_;
     info.calls_address = reinterpret_cast<std::uintptr_t>(calls_.get());
     info.calls_key = calls_memory_.remote_key();
-    return info.text() + '\n' + tcp::endpoint_info::make(mesh_.listening_address(), {}).text();
+    return info.text() + '\n' + tcp::endpoint_info::make(mesh_.listening_address(), {}, secret).text();
   }
   /// Connects to the neighbours in the ring of all ranks.
   /// @throws error(failure::join) that names a neighbour which does not answer
-  void meet(addresses infos) {
-    mesh_.meet(tcp::directions_of(infos.sockets, mesh_.listening_address()));
+  void meet(addresses infos, world_secret const& secret) {
+    mesh_.meet(tcp::directions_of(infos.sockets, mesh_.listening_address(), secret));
     infos_ = std::move(infos.endpoints);
     rank_type const next = (rank_ + 1) % size();
     rank_type const previous = (rank_ + size() - 1) % size();

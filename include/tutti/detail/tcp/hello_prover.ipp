@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/detail/tcp/hello_prover.hpp>
+
+#include <string_view>
+
+namespace tutti::inline v0_1_0::detail::tcp {
+
+TUTTI_DECL void hello_prover::prove_request(hello& request) noexcept {
+  if (key_) {
+    request.number = ++peers_[request.receiver].last_number;
+    request.key_proof = key_.prove("hello", {request.proved_text()});
+  }
+}
+
+TUTTI_DECL char const* hello_prover::objection_to_request(hello const& request) noexcept {
+  if (!key_) {
+    return nullptr;
+  }
+  if (!key_.accepts(text_of(request.key_proof), "hello", {request.proved_text()})) {
+    return "no proof that it knows the secret";
+  }
+  return peers_[request.sender].received_numbers.admit(request.number) ? nullptr : "a greeting that came before";
+}
+
+TUTTI_DECL void hello_prover::prove_answer(hello& answer, hello const& request) const noexcept {
+  if (key_) {
+    answer.number = request.number;
+    answer.key_proof = key_.prove("answer", {answer.proved_text()});
+  }
+}
+
+TUTTI_DECL char const* hello_prover::objection_to_answer(hello const& answer, hello const& request) const noexcept {
+  bool const is_proved = !key_ || (answer.number == request.number &&
+                                   key_.accepts(text_of(answer.key_proof), "answer", {answer.proved_text()}));
+  return is_proved ? nullptr : "no proof that it knows the secret";
+}
+
+}  // namespace tutti::detail::tcp
