@@ -77,6 +77,7 @@
 #include <tutti/detail/tcp/listener.ipp>
 #include <tutti/detail/tcp/mesh.ipp>
 #include <tutti/detail/tcp/socket_options.ipp>
+#include <tutti/detail/tcp/wire.ipp>
 #include <tutti/environment.ipp>
 #include <tutti/extend/any_element.ipp>
 #include <tutti/extend/error.ipp>

@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(both_connect_at_once) {
 }
 
 /// Ranks that could not understand each other are named before the first connection, by all ranks.
-BOOST_AUTO_TEST_CASE(another_version_or_secret_is_named) {
+BOOST_AUTO_TEST_CASE(another_version_secret_or_encryption_is_named) {
   using detail::tcp::endpoint_info;
   world_secret const secret = make_secret("sixteen or more letters");
   world_secret const other = make_secret("another, as long as this");
@@ -90,6 +90,11 @@ BOOST_AUTO_TEST_CASE(another_version_or_secret_is_named) {
   BOOST_TEST(objection(endpoint_info::make(at, {}, {}), usual).starts_with("rank 1 has a secret, and rank 0 has none"));
   BOOST_TEST(
       objection(usual, endpoint_info::make(at, {}, other)).starts_with("rank 1 and rank 0 have different secrets"));
+  tcp_options encryption;
+  encryption.encryption = true;
+  endpoint_info const unlike = endpoint_info::make(at, encryption, secret);
+  BOOST_TEST(objection(usual, unlike).starts_with("rank 1 encrypts, and rank 0 does not"));
+  BOOST_TEST(objection(unlike, usual).starts_with("rank 1 does not encrypt, and rank 0 does"));
 }
 
 /// The key of a world's hellos is another in each world of one secret.

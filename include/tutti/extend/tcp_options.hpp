@@ -10,8 +10,8 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// Settings of a rank in a `tcp` world. Ranks may differ in all of them. Times must not be negative; `no_deadline`
-/// means one year.
+/// Settings of a rank in a `tcp` world. Ranks may differ in all of them but `encryption`. Times must not be negative;
+/// `no_deadline` means one year.
 struct tcp_options {
   /// The network interface: its name ("eth0") or one of its addresses. Empty: the one by which the others reach this
   /// host (`local_host()` of the rendezvous), or the loopback interface if all are on one host.
@@ -29,6 +29,9 @@ struct tcp_options {
   duration connect = std::chrono::seconds(30);   ///< time during which failed attempts to connect are repeated
   duration silence = std::chrono::seconds(20);   ///< a host that answers nothing for this time is lost
   duration linger = std::chrono::seconds(10);    ///< limit for the destructor to deliver accepted messages
+
+  /// True: all that ranks send each other is encrypted, and comes from them. Needs a secret, and <tutti/secure.hpp>.
+  bool encryption = false;
 
   /// The unique number of this world; rank 0's applies to all. Zero: a random one.
   std::array<std::uint64_t, 2> world{};

@@ -40,11 +40,14 @@ class tcp {
   /// Joins the world. Collective over the members of the rendezvous, which must know the address by which the others
   /// reach this host.
   /// @throws error (failure::join) if there is no such interface, the rendezvous fails, ranks have different secrets,
-  /// or a rank listens at an address that others cannot reach
+  /// `encryption` has no secret or no library, or a rank listens at an address that others cannot reach
   template <locates_hosts M>
   explicit tcp(M& meet, options const& settings = {})
       : mesh_(settings, detail::tcp::own_address(meet, settings), meet.rank(), meet.size()) {
     world_secret const secret = detail::secret_of(meet);
+    if (settings.encryption) {
+      detail::tcp::load_encryption(secret);
+    }
     std::vector<std::string> const endpoints =
         meet.exchange(detail::tcp::endpoint_info::make(mesh_.listening_address(), settings, secret).text());
     mesh_.meet(detail::tcp::directions_of(endpoints, mesh_.listening_address(), secret));
@@ -108,7 +111,7 @@ class tcp {
     if (link == nullptr) {  // a sender connects
       return false;
     }
-    bool const has_arrived = link->reader.has_message(link->fd(), link->writer, s.lane);
+    bool const has_arrived = link->reader.has_message(link->bytes, link->writer, s.lane);
     mesh_.handle_events(peer);
     mesh_.watch(peer);
     return has_arrived;

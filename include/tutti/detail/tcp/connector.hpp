@@ -7,6 +7,7 @@
 #include <tutti/detail/tcp/endpoint_info.hpp>
 #include <tutti/detail/tcp/hello_prover.hpp>
 #include <tutti/detail/tcp/listener.hpp>
+#include <tutti/detail/tcp/wire.hpp>
 #include <tutti/extend/error.hpp>
 
 #include <string>
@@ -28,7 +29,7 @@ class connector final : private listener::handler {
   class handler {
    public:
     /// Takes a new connection, ready for use.
-    virtual void add_connection(rank_type peer, descriptor socket, hello const& peer_hello) = 0;
+    virtual void add_connection(rank_type peer, wire bytes, hello const& peer_hello) = 0;
     /// True if there is a connection to the peer.
     [[nodiscard]] virtual bool is_connected(rank_type peer) const noexcept = 0;
     /// Reports that the peer is gone, or was never reachable. `code` is the errno, or 0.
@@ -101,7 +102,8 @@ class connector final : private listener::handler {
   TUTTI_DECL void arrive(descriptor socket, hello const& peer_hello) override;
   TUTTI_DECL void refuse(descriptor const& socket, char const* reason) override;
 
-  void establish(rank_type peer, descriptor socket, hello const& peer_hello);
+  [[nodiscard]] char const* objection_to(hello const& message) const noexcept;
+  void establish(descriptor socket, hello const& request, hello const& answer);
 
   tcp_options const& options_;
   rank_type rank_;

@@ -35,9 +35,16 @@ TUTTI_DECL hello connector::make_hello(hello_kind kind, rank_type peer) const no
   message.kind = kind;
   message.sender = rank_;
   message.receiver = peer;
+  message.flags = options_.encryption ? hello::encrypts : 0U;
   message.fault = handler_.fault().pack();
   message.window = options_.window;
   return message;
+}
+
+TUTTI_DECL char const* connector::objection_to(hello const& message) const noexcept {
+  char const* const objection = message.objection(directions_.world, rank_, size());
+  bool const is_alike = message.flags == (options_.encryption ? hello::encrypts : 0U);
+  return objection != nullptr || is_alike ? objection : "another choice of encryption";
 }
 
 TUTTI_DECL std::string connector::describe_address(rank_type peer) const {
@@ -80,13 +87,13 @@ TUTTI_DECL void connector::connect(rank_type peer) {
     return;
   }
   hello const answer = attempt.answer();
-  char const* objection = answer.sender == peer ? answer.objection(directions_.world, rank_, size()) : "another rank";
+  char const* objection = answer.sender == peer ? objection_to(answer) : "another rank";
   objection = objection != nullptr ? objection : prover_.objection_to_answer(answer, attempt.request());
   if (objection != nullptr) {
     record_incident("where rank " + std::to_string(peer) + " listened, another program answers: " + objection);
     handler_.lose(peer, failure::peer_lost, 0);
   } else if (answer.kind == hello_kind::welcome) {
-    establish(peer, attempt.take_socket(), answer);
+    establish(attempt.take_socket(), attempt.request(), answer);
   } else if (answer.kind == hello_kind::revoke) {
     attempt.wait_for_peer();
     handler_.receive_fault(tutti::fault::unpack(answer.fault));
@@ -97,7 +104,7 @@ TUTTI_DECL void connector::connect(rank_type peer) {
 
 /// Takes a pending connection whose hello is complete.
 TUTTI_DECL void connector::arrive(descriptor socket, hello const& peer_hello) {
-  char const* objection = peer_hello.objection(directions_.world, rank_, size());
+  char const* objection = objection_to(peer_hello);
   bool const is_answer = peer_hello.kind == hello_kind::welcome || peer_hello.kind == hello_kind::collision;
   objection = objection != nullptr ? objection
               : is_answer          ? "an invalid greeting"
@@ -121,7 +128,7 @@ TUTTI_DECL void connector::arrive(descriptor socket, hello const& peer_hello) {
   prover_.prove_answer(answer, peer_hello);
   io_result const m = write_some(socket.get(), std::as_bytes(std::span(&answer, 1)));
   if (m.state == io::complete && kind == hello_kind::welcome) {
-    establish(peer_hello.sender, std::move(socket), peer_hello);
+    establish(std::move(socket), peer_hello, answer);
   }
 }
 
@@ -131,15 +138,22 @@ TUTTI_DECL void connector::refuse(descriptor const& socket, char const* reason) 
   }
 }
 
-TUTTI_DECL void connector::establish(rank_type peer, descriptor socket, hello const& peer_hello) {
-  attempts_[peer].reset();
-  std::erase(connecting_, peer);
+/// Takes a connection that one of two ranks has requested and the other one has welcomed.
+TUTTI_DECL void connector::establish(descriptor socket, hello const& request, hello const& answer) {
+  bool const is_client = request.sender == rank_;
+  hello const peer_hello = is_client ? answer : request;
+  rank_type const peer = peer_hello.sender;
   keep_alive(socket.get(), options_.silence);
   size_buffers(socket.get(), options_);
   if (local_address(socket.get()).host() == peer_address(socket.get()).host()) {
     suit_one_host(socket.get(), options_);
   }
-  handler_.add_connection(peer, std::move(socket), peer_hello);
+  wire bytes = options_.encryption
+                   ? wire(std::move(socket), *registered_streams, is_client, prover_.derive_stream_key(request, answer))
+                   : wire(std::move(socket));
+  attempts_[peer].reset();  // `request` may be in it
+  std::erase(connecting_, peer);
+  handler_.add_connection(peer, std::move(bytes), peer_hello);
 }
 
 }  // namespace tutti::detail::tcp

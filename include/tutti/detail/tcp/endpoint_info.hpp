@@ -32,15 +32,16 @@ template <locates_hosts M>
   }
 }
 
-/// The endpoint that a rank publishes: "10.0.0.1:41234 81985529216486895 81985529216486895 6 0f3c55a9e1b2d478 - node1",
-/// that is its address, the two halves of the world's number, the version of the protocol, a random number, the
-/// fingerprint of its secret or "-", and the identity of its host.
+/// The endpoint that a rank publishes: "10.0.0.1:41234 81985529216486895 81985529216486895 6 0f3c55a9e1b2d478 - clear
+/// node1", that is its address, the two halves of the world's number, the version of the protocol, a random number, the
+/// fingerprint of its secret or "-", "clear" or "encrypted", and the identity of its host.
 struct endpoint_info {
   address listening;
   world_id world;
   std::uint64_t version = hello::expected_version;
   std::string nonce;        ///< makes the key of each world another
   std::string fingerprint;  ///< equal on ranks with the same secret
+  std::string encryption;
   std::string node;
 
   /// Makes the endpoint of this rank. The world of rank 0 counts.
@@ -56,13 +57,13 @@ struct endpoint_info {
 struct directions {
   std::vector<address> addresses;  ///< by rank
   world_id world{};
-  proof_key key;  ///< none without a secret
+  proof_key key;  ///< empty without a secret
 };
 
 /// Parses the endpoints of all ranks, for the rank that listens at `own_address`. Fails on every rank or on none, but
 /// for link-local addresses.
-/// @throws error (failure::join) that names a rank with another version or another secret, or one which others cannot
-/// reach: at a loopback address of another host, or at an address of a link that this host does not know
+/// @throws error (failure::join) that names a rank with another version, secret or choice of encryption, or one which
+/// others cannot reach: at a loopback address of another host, or at an address of a link that this host does not know
 [[nodiscard]] TUTTI_DECL directions directions_of(std::vector<std::string> const& texts, address const& own_address,
                                                   world_secret const& secret);
 

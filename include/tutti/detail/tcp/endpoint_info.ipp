@@ -42,12 +42,13 @@ TUTTI_DECL endpoint_info endpoint_info::make(address const& listening, tcp_optio
           .world = options.world != world_id{} ? options.world : world_id{draw_number(), draw_number()},
           .nonce = draw_nonce(),
           .fingerprint = fingerprint_of(secret),
+          .encryption = options.encryption ? "encrypted" : "clear",
           .node = node_identity()};
 }
 
 TUTTI_DECL std::string endpoint_info::text() const {
   return listening.with_zone(0).text() + " " + std::to_string(world[0]) + " " + std::to_string(world[1]) + " " +
-         std::to_string(version) + " " + nonce + " " + fingerprint + " " + node;
+         std::to_string(version) + " " + nonce + " " + fingerprint + " " + encryption + " " + node;
 }
 
 TUTTI_DECL endpoint_info endpoint_info::parse(std::string_view text) {
@@ -78,6 +79,7 @@ TUTTI_DECL endpoint_info endpoint_info::parse(std::string_view text) {
   info.listening = resolve(at.host, at.port).front();
   info.nonce = word();
   info.fingerprint = word();
+  info.encryption = word();
   info.node = rest;
   return info;
 }
@@ -137,6 +139,13 @@ TUTTI_DECL void expect_one_protocol(std::vector<endpoint_info> const& endpoints)
                                                                 : " and rank 0 have different secrets";
       throw error(failure::join,
                   rank + difference + "; give all ranks the same by TUTTI_SECRET_FILE or TUTTI_SECRET, or none of them")
+          .set_ranks(no_rank, {r});
+    }
+    if (other.encryption != first.encryption) {
+      bool const is_encrypted = other.encryption == "encrypted";
+      throw error(failure::join,
+                  rank + (is_encrypted ? " encrypts, and rank 0 does not" : " does not encrypt, and rank 0 does") +
+                      "; give all ranks the same transport and tcp_options::encryption")
           .set_ranks(no_rank, {r});
     }
   }

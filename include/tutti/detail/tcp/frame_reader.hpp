@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/descriptor.hpp>
 #include <tutti/detail/tcp/call_checker.hpp>
 #include <tutti/detail/tcp/fragment.hpp>
 #include <tutti/detail/tcp/frame_writer.hpp>
 #include <tutti/detail/tcp/receive_buffer.hpp>
 #include <tutti/detail/tcp/wait_table.hpp>
+#include <tutti/detail/tcp/wire.hpp>
 #include <tutti/extend/error.hpp>
+
+#include <cerrno>
 
 namespace tutti::inline v0_1_0::detail::tcp {
 
@@ -59,7 +61,8 @@ class frame_reader {
 
   /// Returns the next part of a message. @see transport
   /// @throws error (failure::mismatch) if the peer sends a message of another call or size
-  [[nodiscard]] chunk view(int fd, frame_writer& writer, flow s, receive_request const& request, call const& own_call) {
+  [[nodiscard]] chunk view(wire const& source, frame_writer& writer, flow s, receive_request const& request,
+                           call const& own_call) {
     lane_state& lane = lanes_[s.lane];
     if (lane.current) {
       return lane.current;
@@ -81,21 +84,21 @@ class frame_reader {
         }
       } else if (incoming_.is_unclaimed() && incoming_.head.lane == s.lane) {
         check_call(lane, incoming_.head, s, own_call);
-        if (chunk const c = view_stream(fd, lane, request)) {
+        if (chunk const c = view_stream(source, lane, request)) {
           return c;
         }
       }
-    } while (pump(fd, writer, s.lane, placing));
+    } while (pump(source, writer, s.lane, placing));
     return {};
   }
 
   /// True if a message on this lane has begun to arrive. Reads what there is.
-  [[nodiscard]] bool has_message(int fd, frame_writer& writer, std::uint32_t lane) {
+  [[nodiscard]] bool has_message(wire const& source, frame_writer& writer, std::uint32_t lane) {
     do {
       if (lanes_[lane].unexpected_queue.first != nullptr || (incoming_.is_unclaimed() && incoming_.head.lane == lane)) {
         return true;
       }
-    } while (pump(fd, writer, lane));
+    } while (pump(source, writer, lane));
     return false;
   }
 
@@ -127,19 +130,19 @@ class frame_reader {
 
   /// Reads once and parses what is buffered. Returns true if that made progress. The message of `wanted_lane` stays in
   /// the stream for its reader; `placing` means that the reader has a better place than the receive buffer.
-  bool pump(int fd, frame_writer& writer, std::uint32_t wanted_lane = lane_count, bool placing = false) {
+  bool pump(wire const& source, frame_writer& writer, std::uint32_t wanted_lane = lane_count, bool placing = false) {
     bool const progress = parse(writer, wanted_lane);
     if ((incoming_.is_unclaimed() && !is_draining_) || has_ended_ || is_malformed_) {
       return progress;
     }
-    return read(fd, placing) ? (parse(writer, wanted_lane), true) : progress;
+    return read(source, placing) ? (parse(writer, wanted_lane), true) : progress;
   }
 
   /// Reads everything for its control frames and discards messages: for a world that is about to fail, where the fault
   /// may be behind a message that is never read.
-  void drain_control_frames(int fd, frame_writer& writer) {
+  void drain_control_frames(wire const& source, frame_writer& writer) {
     is_draining_ = true;
-    while (pump(fd, writer)) {
+    while (pump(source, writer)) {
     }
   }
 
@@ -215,15 +218,15 @@ class frame_reader {
   }
 
   /// Shows the piece whose bytes are next in the stream.
-  [[nodiscard]] chunk view_stream(int fd, lane_state& lane, receive_request const& request) {
+  [[nodiscard]] chunk view_stream(wire const& source, lane_state& lane, receive_request const& request) {
     std::size_t const limit = (std::min)(incoming_.left, request.bytes);
     std::size_t buffered_bytes = (std::min)(buffer_.size(), limit);
     if (whole_granules(buffered_bytes, request.granule) == 0) {
       if (request.place != nullptr) {
-        return read_to_place(fd, lane, request);
+        return read_to_place(source, lane, request);
       }
       buffer_.prepare((std::max)(buffered_bytes + 1, (std::min)(incoming_.left, request.granule)));
-      read_to_buffer(fd, false);
+      read_to_buffer(source, false);
       buffered_bytes = (std::min)(buffer_.size(), limit);
     }
     if (std::size_t const n = whole_granules(buffered_bytes, request.granule); n != 0) {
@@ -236,10 +239,10 @@ class frame_reader {
   }
 
   /// Reads to the reader's place. An incomplete granule at the end goes back to the receive buffer.
-  [[nodiscard]] chunk read_to_place(int fd, lane_state& lane, receive_request const& request) {
+  [[nodiscard]] chunk read_to_place(wire const& source, lane_state& lane, receive_request const& request) {
     std::size_t const limit = (std::min)(incoming_.left, request.bytes);
     std::size_t const buffered_bytes = (std::min)(buffer_.size(), limit);
-    std::size_t const received_bytes = receive(fd, request.place + buffered_bytes, limit - buffered_bytes);
+    std::size_t const received_bytes = receive(source, request.place + buffered_bytes, limit - buffered_bytes);
     std::size_t const n = whole_granules(buffered_bytes + received_bytes, request.granule);
     if (n == 0 && received_bytes == 0) {
       return {};
@@ -373,34 +376,34 @@ class frame_reader {
   }
 
   /// Reads once, to where the next bytes belong.
-  bool read(int fd, bool placing) {
+  bool read(wire const& source, bool placing) {
     if (incoming_.target != nullptr && incoming_.left != 0 && buffer_.size() == 0) {
       std::size_t const received_bytes =
-          receive(fd, incoming_.target->data() + incoming_.target->filled_bytes, incoming_.left);
+          receive(source, incoming_.target->data() + incoming_.target->filled_bytes, incoming_.left);
       buffer_.skip(received_bytes);
       incoming_.target->filled_bytes += received_bytes;
       incoming_.left -= received_bytes;
       return received_bytes != 0;
     }
     buffer_.prepare(buffer_.size() + sizeof(frame));
-    return read_to_buffer(fd, placing);
+    return read_to_buffer(source, placing);
   }
 
   /// Reads to the receive buffer; only a header if the message behind it has a better place.
-  bool read_to_buffer(int fd, bool placing) {
+  bool read_to_buffer(wire const& source, bool placing) {
     std::size_t free_bytes = buffer_.free_bytes();
     if (placing) {
       std::size_t const next = incoming_.is_active ? incoming_.left + incoming_.pad + sizeof(frame) : sizeof(frame);
       free_bytes = (std::min)(free_bytes, next > buffer_.size() ? next - buffer_.size() : sizeof(frame));
     }
-    std::size_t const received_bytes = receive(fd, buffer_.end(), free_bytes);
+    std::size_t const received_bytes = receive(source, buffer_.end(), free_bytes);
     buffer_.commit(received_bytes);
     return received_bytes != 0;
   }
 
-  [[nodiscard]] std::size_t receive(int fd, std::byte* target, std::size_t bytes) noexcept {
+  [[nodiscard]] std::size_t receive(wire const& source, std::byte* target, std::size_t bytes) noexcept {
     while (bytes != 0) {
-      ssize_t const received_bytes = ::recv(fd, target, bytes, MSG_DONTWAIT);
+      ssize_t const received_bytes = source.read(target, bytes);
       if (received_bytes > 0) {
         return static_cast<std::size_t>(received_bytes);
       }
@@ -408,6 +411,9 @@ class frame_reader {
         continue;
       }
       has_ended_ = received_bytes == 0 || errno != EAGAIN;
+      if (has_ended_) [[unlikely]] {
+        is_malformed_ = is_malformed_ || (received_bytes < 0 && errno == EBADMSG);
+      }
       return 0;
     }
     return 0;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/core/descriptor.hpp>
 #include <tutti/detail/tcp/frame.hpp>
+#include <tutti/detail/tcp/wire.hpp>
 #include <tutti/extend/expects.hpp>
 
+#include <cerrno>
 #include <sys/uio.h>
 #include <vector>
 
@@ -31,12 +32,12 @@ class frame_writer {
   }
 
   /// Offers the rest of a message. @see transport
-  [[nodiscard]] send_result offer(int fd, flow s, std::span<std::byte const> bytes, std::size_t granule,
+  [[nodiscard]] send_result offer(wire const& target, flow s, std::span<std::byte const> bytes, std::size_t granule,
                                   call const& own_call) {
     lane_state& lane = lanes_[s.lane];
     bool const starts_piece = piece_lane_ == no_lane;
     lane.awaits_credit = false;
-    if (!flush(fd) || (!starts_piece && piece_lane_ != s.lane)) {
+    if (!flush(target) || (!starts_piece && piece_lane_ != s.lane)) {
       return {};
     }
     if (starts_piece) {
@@ -59,7 +60,7 @@ class frame_writer {
     std::size_t const padding_bytes = padding(piece_size_);
     iovec const parts[] = {to_iovec(&head, header_bytes), to_iovec(bytes.data(), piece_left_),
                            to_iovec(zeros, padding_bytes)};
-    std::size_t const written_bytes = write(fd, parts, header_bytes + piece_left_ + padding_bytes);
+    std::size_t const written_bytes = write(target, parts, header_bytes + piece_left_ + padding_bytes);
     if (written_bytes == 0) {
       return {};
     }
@@ -94,14 +95,18 @@ class frame_writer {
   }
 
   /// Writes the stash. Returns true if nothing is left that must precede the next payload.
-  bool flush(int fd) {
+  bool flush(wire const& target) {
+    if (!target.flush()) [[unlikely]] {
+      is_blocked_ = true;
+      return false;
+    }
     if (piece_lane_ == no_lane && !deferred_control_.empty()) {
       stash_.insert(stash_.end(), deferred_control_.begin(), deferred_control_.end());
       deferred_control_.clear();
     }
     if (stash_written_ != stash_.size()) {
       iovec const rest = to_iovec(stash_.data() + stash_written_, stash_.size() - stash_written_);
-      stash_written_ += write(fd, {&rest, 1}, rest.iov_len);
+      stash_written_ += write(target, {&rest, 1}, rest.iov_len);
       if (stash_written_ != stash_.size()) {
         return false;
       }
@@ -191,24 +196,19 @@ class frame_writer {
     }
   }
 
-  [[nodiscard]] std::size_t write(int fd, std::span<iovec const> parts, std::size_t bytes) noexcept {
-    constexpr int flags = MSG_DONTWAIT | MSG_NOSIGNAL;
-    msghdr message{};
-    message.msg_iov = const_cast<iovec*>(parts.data());
-    message.msg_iovlen = parts.size();
+  [[nodiscard]] std::size_t write(wire const& target, std::span<iovec const> parts, std::size_t bytes) noexcept {
     std::byte gather_buffer[gather_below];
-    bool const is_short = bytes < sizeof gather_buffer;
-    if (is_short) {
+    iovec const gathered_part{gather_buffer, bytes};
+    if (bytes < sizeof gather_buffer) {
       std::byte* next = gather_buffer;
       for (iovec const& p : parts) {
         auto const* data = static_cast<std::byte const*>(p.iov_base);
         next = std::copy(data, data + p.iov_len, next);
       }
+      parts = {&gathered_part, 1};
     }
     for (;;) {
-      ssize_t const result = is_broken_ ? 0
-                             : is_short ? ::send(fd, gather_buffer, bytes, flags)
-                                        : ::sendmsg(fd, &message, flags);
+      ssize_t const result = is_broken_ ? 0 : target.write(parts);
       if (result < 0 && errno == EINTR) {
         continue;
       }

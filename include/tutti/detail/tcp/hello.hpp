@@ -39,12 +39,14 @@ struct hello {
   hello_kind kind{};
   rank_type sender = no_rank;
   rank_type receiver = no_rank;
-  std::uint32_t flags = 0;   ///< zero
+  std::uint32_t flags = 0;   ///< `encrypts`, or 0
   std::uint64_t fault = 0;   ///< packed, in a revoke or an excuse
   std::uint64_t window = 0;  ///< bytes per lane that `sender` buffers without a reader
   std::uint64_t number = 0;  ///< the number of a request to `receiver`, which its answer repeats; 0 without a secret
   proof key_proof{};         ///< covers all before it; zeros without a secret
 
+  /// The flag of a rank that encrypts the bytes behind the hellos.
+  static constexpr std::uint32_t encrypts = 1;
   /// The bytes that tell the version, equal in all versions.
   static constexpr std::size_t version_bytes = 16;
   /// The length of a hello up to version 5.

@@ -28,7 +28,7 @@ TUTTI_DECL char const* hello::objection(world_id const& id, rank_type me, rank_t
     return "another world";
   }
   if (receiver != me || sender >= size || sender == me || kind < hello_kind::connect || kind > hello_kind::excuse ||
-      flags != 0) {
+      flags > encrypts) {
     return "an invalid greeting";
   }
   return nullptr;

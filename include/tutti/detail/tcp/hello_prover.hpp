@@ -34,6 +34,9 @@ class hello_prover {
   /// Returns why an answer to a request proves nothing, or null. @pre `answer` has no other objection
   [[nodiscard]] TUTTI_DECL char const* objection_to_answer(hello const& answer, hello const& request) const noexcept;
 
+  /// Makes the key of the stream that an answer has begun.
+  [[nodiscard]] TUTTI_DECL proof_key derive_stream_key(hello const& request, hello const& answer) const noexcept;
+
  private:
   struct peer_state {
     std::uint64_t last_number = 0;  ///< the number of the last request to the peer

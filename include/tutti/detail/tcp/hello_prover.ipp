@@ -3,7 +3,7 @@
 
 #include <tutti/detail/tcp/hello_prover.hpp>
 
-#include <string_view>
+#include <span>
 
 namespace tutti::inline v0_1_0::detail::tcp {
 
@@ -35,6 +35,11 @@ TUTTI_DECL char const* hello_prover::objection_to_answer(hello const& answer, he
   bool const is_proved = !key_ || (answer.number == request.number &&
                                    key_.accepts(text_of(answer.key_proof), "answer", {answer.proved_text()}));
   return is_proved ? nullptr : "no proof that it knows the secret";
+}
+
+TUTTI_DECL proof_key hello_prover::derive_stream_key(hello const& request, hello const& answer) const noexcept {
+  return key_.derive("tls",
+                     {text_of(std::as_bytes(std::span(&request, 1))), text_of(std::as_bytes(std::span(&answer, 1)))});
 }
 
 }  // namespace tutti::detail::tcp

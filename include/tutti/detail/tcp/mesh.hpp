@@ -88,7 +88,7 @@ class mesh final : private connector::handler {
     }
     if (link.reader.is_malformed() && !link.is_closed) [[unlikely]] {
       close(link);
-      connector_.record_incident("rank " + std::to_string(peer) + " sent bytes that are not a frame of tutti");
+      record_malformed(peer);
       revoke({failure::protocol, peer, rank_});
     }
     for (std::uint32_t lanes = link.reader.call_checks.take_queries(); lanes != 0; lanes &= lanes - 1) {
@@ -154,7 +154,7 @@ class mesh final : private connector::handler {
       return;
     }
     connection& link = *connections_[peer];
-    if (!link.write_watched && !link.is_closed && (link.writer.is_blocked() || !link.writer.is_empty())) {
+    if (!link.write_watched && !link.is_closed && link.awaits_room()) {
       link.write_watched = true;
       waiter_.change(link.fd(), waiter::source::connection, peer, true);
     }
@@ -163,6 +163,9 @@ class mesh final : private connector::handler {
   void poll() {
     for (std::size_t i = 0; i < connected_peers_.size(); ++i) {
       connections_[connected_peers_[i]]->flush();
+    }
+    if (options_.encryption) [[unlikely]] {
+      take_hidden_input();
     }
     continue_connecting(false);
     waiter_.poll([&](waiter::source source, rank_type rank) {
@@ -210,6 +213,9 @@ class mesh final : private connector::handler {
     }
     for (rank_type const peer : connected_peers_) {
       watch(peer);
+    }
+    if (options_.encryption && has_hidden_input()) [[unlikely]] {
+      waiter_.wake_at(steady_now());
     }
     return waiter_.fd();
   }
@@ -261,11 +267,17 @@ class mesh final : private connector::handler {
   TUTTI_DECL void receive_excuse(rank_type peer, tutti::fault const& cause) override;
   /// The fault that made a peer leave, or an empty one.
   [[nodiscard]] TUTTI_DECL tutti::fault leave_reason_of(rank_type peer) const noexcept;
-  TUTTI_DECL void add_connection(rank_type peer, descriptor socket, hello const& peer_hello) override;
+  TUTTI_DECL void add_connection(rank_type peer, wire bytes, hello const& peer_hello) override;
 
   [[noreturn]] void throw_starved(rank_type peer);
 
   void close(connection& link) noexcept;
+  TUTTI_DECL void record_malformed(rank_type peer);
+
+  /// True if a connection may have bytes to read that its socket does not show.
+  [[nodiscard]] TUTTI_DECL bool has_hidden_input() const noexcept;
+  /// Reads them, unless a waiting reader does.
+  TUTTI_DECL void take_hidden_input();
 
   /// The time of the next check for silent hosts.
   [[nodiscard]] time_point next_silence_check() const noexcept { return last_silence_check_ + options_.silence / 8; }

@@ -103,9 +103,9 @@ TUTTI_DECL void mesh::adopt_fault(tutti::fault const& cause, bool to_all) {
   }
 }
 
-TUTTI_DECL void mesh::add_connection(rank_type peer, descriptor socket, hello const& peer_hello) {
-  waiter_.add(socket.get(), waiter::source::connection, peer, false);
-  connections_[peer] = owner<connection>(new connection(std::move(socket), peer_hello, options_, pool_));
+TUTTI_DECL void mesh::add_connection(rank_type peer, wire bytes, hello const& peer_hello) {
+  waiter_.add(bytes.fd(), waiter::source::connection, peer, false);
+  connections_[peer] = owner<connection>(new connection(std::move(bytes), peer_hello, options_, pool_));
   connected_peers_.push_back(peer);
   if (fault()) {
     send_fault(peer);
@@ -126,6 +126,31 @@ TUTTI_DECL void mesh::close(connection& link) noexcept {
   link.is_closed = true;
   link.write_watched = false;
   waiter_.remove(link.fd());
+}
+
+TUTTI_DECL void mesh::record_malformed(rank_type peer) {
+  bool const is_encrypted = connections_[peer]->bytes.is_encrypted();
+  connector_.record_incident("rank " + std::to_string(peer) +
+                             (is_encrypted ? ", or somebody on the path, sent bytes that cannot be decrypted"
+                                           : " sent bytes that are not a frame of tutti"));
+}
+
+TUTTI_DECL bool mesh::has_hidden_input() const noexcept {
+  for (rank_type const peer : connected_peers_) {
+    if (!connections_[peer]->is_closed && connections_[peer]->bytes.has_input()) {
+      return true;
+    }
+  }
+  return false;
+}
+
+TUTTI_DECL void mesh::take_hidden_input() {
+  for (std::size_t i = 0; i < connected_peers_.size(); ++i) {
+    connection const& link = *connections_[connected_peers_[i]];
+    if (!link.is_closed && link.bytes.has_input() && !link.reader.has_waiting_reader()) {
+      service(connected_peers_[i]);
+    }
+  }
 }
 
 TUTTI_DECL void mesh::send_fault(rank_type peer) {
