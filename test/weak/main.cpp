@@ -115,9 +115,8 @@ void add_lines(std::vector<source_line>& lines, std::vector<site> const& sites) 
       }
     }
     if (!is_found) {
-      throw std::runtime_error(
-          "no line of the library is known for an instruction: a function that only accesses a word "
-          "must be inlined");
+      throw std::runtime_error("no line of the library is known for an instruction in " + output[i - 2] + " at " +
+                               output[i - 1] + "; inline it there");
     }
   }
 }

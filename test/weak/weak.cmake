@@ -24,9 +24,10 @@ target_include_directories(weak_memory PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
 target_link_libraries(weak_memory PRIVATE tutti_program)
 target_compile_definitions(weak_memory PRIVATE TUTTI_ADDR2LINE="${CMAKE_ADDR2LINE}")
 # Copies stay calls, so that the explorer sees them; everything else is inlined, as in a user's program. -g1 has the
-# lines of what is inlined.
+# lines of what is inlined; addr2line of Debian 12 does not find all of them in version 5 of clang.
 set_property(SOURCE weak/litmus.cpp weak/protocols.cpp PROPERTY COMPILE_OPTIONS
-             -O2 -g1 -U_FORTIFY_SOURCE -fsanitize=thread -fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-memset)
+             -O2 -g1 -gdwarf-4 -U_FORTIFY_SOURCE -fsanitize=thread -fsized-deallocation
+             -fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-memset)
 set_property(SOURCE weak/explorer.cpp PROPERTY COMPILE_OPTIONS -O3 -U_FORTIFY_SOURCE)
 set(wrapped "")
 foreach(name IN ITEMS memcpy memmove memset syscall sched_yield pthread_mutex_lock pthread_mutex_unlock)
