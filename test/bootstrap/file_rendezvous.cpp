@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread left_to_sanitizers waits
 #include <laws/complaints.hpp>
+#include <support/toy_hash.hpp>
 #include <tutti/detail/bootstrap/directory.hpp>
 #include <tutti/detail/bootstrap/file_rendezvous.hpp>
 #include <tutti/detail/bootstrap/processes.hpp>
 #include <tutti/detail/bootstrap/threads.hpp>
+#include <tutti/detail/net/proof.hpp>
 #include <tutti/extend/packing.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -23,6 +25,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <thread>
+#include <utility>
+#include <vector>
 
 using namespace std::chrono_literals;
 using laws::has;
@@ -69,6 +73,13 @@ struct scratch {
 
 membership member(rank_type rank, rank_type size, tutti::duration patience = 20s) {
   return {.rank = rank, .size = size, .patience = patience};
+}
+
+membership knowing_member(rank_type rank, rank_type size, tutti::duration patience = 20s,
+                          char const* secret = "sixteen or more letters") {
+  membership me = member(rank, size, patience);
+  me.secret = tutti::detail::net::make_secret(secret);
+  return me;
 }
 
 tutti::detail::directory folder_of(scratch const& s) {
@@ -120,10 +131,10 @@ void crash(scratch const& s) {
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(all_get_every_text_in_rank_order_in_every_round_and_nothing_is_left) {
-  for (rank_type n : {1U, 2U, 5U}) {
+  for (auto const& [n, has_secret] : {std::pair(1U, false), {2U, false}, {5U, false}, {1U, true}, {4U, true}}) {
     scratch s;
     auto const ends = tutti::detail::run_threads(n, [&](thread_rendezvous& seat) {
-      file_rendezvous r(s.path, member(seat.rank(), n));
+      file_rendezvous r(s.path, has_secret ? knowing_member(seat.rank(), n) : member(seat.rank(), n));
       int good = 0;
       for (int round = 0; round < 5; ++round) {
         auto const texts = r.exchange(std::to_string(r.rank()) + "/" + std::to_string(round));
@@ -595,10 +606,12 @@ struct small_disk {
 /// Lets ranks with a patience of a minute meet on a disk and exchange texts of these sizes. With `fills_disk`, the disk
 /// is full when ranks other than 0 have written theirs. All must fail at once, with the reason of the rank that could
 /// not write.
-void check_full(scratch const& s, std::vector<std::size_t> const& sizes, bool fills_disk, rank_type failing_rank) {
+void check_full(scratch const& s, std::vector<std::size_t> const& sizes, bool fills_disk, rank_type failing_rank,
+                bool has_secret = false) {
   auto const begin = tutti::steady_now();
   auto const ends = tutti::detail::run_threads(static_cast<rank_type>(sizes.size()), [&](thread_rendezvous& seat) {
-    file_rendezvous r(s.path, member(seat.rank(), seat.size(), 60s));
+    file_rendezvous r(
+        s.path, has_secret ? knowing_member(seat.rank(), seat.size(), 60s) : member(seat.rank(), seat.size(), 60s));
     if (fills_disk && seat.rank() == 0) {
       tutti::detail::directory const folder = folder_of(s);
       while (folder.list("text.").size() + 1 < sizes.size()) {
@@ -647,6 +660,11 @@ BOOST_AUTO_TEST_CASE(a_full_disk_is_told_to_all_at_once) {
   }
   {
     scratch s;
+    small_disk const disk(s.path, "256k");
+    check_full(s, {10, 10, 10}, true, 0, true);
+  }
+  {
+    scratch s;
     small_disk const disk(s.path, "64k");
     write_file(s.path + "/mine", std::string(100'000, 'x'));
     auto const begin = tutti::steady_now();
@@ -656,5 +674,111 @@ BOOST_AUTO_TEST_CASE(a_full_disk_is_told_to_all_at_once) {
       check_fails(ends[r], {"cannot write to the directory '" + s.path + "'", "No space left on device"}, {r});
     }
     BOOST_TEST(!has(scratch::contents(s.path), "tutti-meeting"));
+  }
+}
+
+namespace {
+
+/// A second program of the user that writes into the folder of a meeting without knowing its secret.
+struct intruder {
+  explicit intruder(scratch const& s) : folder(folder_of(s)) {
+    std::optional<std::string> open;
+    for (; !open; std::this_thread::yield()) {
+      open = folder.read("open", 1000);
+    }
+    session = tutti::unpacker(*open).text();
+  }
+
+  tutti::detail::directory folder;
+  std::string session;
+};
+
+}  // namespace
+
+/// A hello without a proof, with one by another key, and with one that belongs to another file.
+BOOST_AUTO_TEST_CASE(a_file_of_a_program_without_the_secret_takes_no_seat) {
+  scratch s;
+  std::string const folder_name = tutti::detail::meeting_folder("");
+  auto const ends = tutti::detail::run_threads(2, [&](thread_rendezvous& seat) {
+    if (seat.rank() == 1) {
+      intruder i(s);
+      std::string const hello = "hello." + i.session + ".fedcba987654321";
+      std::string const text = tutti::packer()
+                                   .text("fedcba9876543210")
+                                   .number(1)
+                                   .number(2)
+                                   .text(tutti::detail::encode(tutti::this_member("")))
+                                   .take();
+      tutti::detail::net::proof_key const other(tutti::detail::net::make_secret("another secret text"));
+      i.folder.write(hello + "0", text);
+      i.folder.write(hello + "1", *i.folder.read("open", 1000));
+      tutti::detail::directory(s.path, folder_name, other.derive("store", {folder_name})).write(hello + "2", text);
+    }
+    file_rendezvous r(s.path, knowing_member(seat.rank(), 2));
+    std::string texts;
+    for (auto const& text : r.exchange(std::to_string(r.rank()))) {
+      texts += text;
+    }
+    std::string const refusals = r.refusals().empty() ? "" : r.refusals()[0];
+    return std::pair(texts, std::to_string(r.refusals().size()) + refusals);
+  });
+  BOOST_TEST(ends[0].value().first == "01");
+  BOOST_TEST(ends[1].value().first == "01");
+  BOOST_TEST(has(ends[0].value().second, "does not prove that its writer knows this TUTTI_SECRET"));
+  BOOST_TEST(ends[0].value().second.front() == '3');
+  BOOST_TEST(s.is_empty());
+}
+
+/// Marks and answers of a program without the secret, for the whole of a meeting and for its exchange.
+BOOST_AUTO_TEST_CASE(forged_marks_and_answers_fail_no_meeting) {
+  scratch s;
+  auto const ends = tutti::detail::run_threads(3, [&](thread_rendezvous& seat) -> std::string {
+    if (seat.rank() == 1) {
+      intruder i(s);
+      std::string const failure =
+          tutti::packer()
+              .texts(std::vector<std::string>{i.session})
+              .text(tutti::detail::encode(tutti::rank_failure{"forged", tutti::failure::join, {}}))
+              .take();
+      for (char const* const kind : {"unwritten.", "bye."}) {
+        for (char const* const rank : {".0", ".1", ".2"}) {
+          i.folder.mark(std::string(kind).append(i.session).append(rank));
+          i.folder.mark(std::string(kind).append(i.session).append(rank).append(".0123456789abcdef"));
+        }
+      }
+      i.folder.mark("unwritten.0123456789abcdef.0");
+      for (char const* const name : {"failure.", "welcome."}) {
+        i.folder.write(name + i.session, failure);
+      }
+      i.folder.write("text." + i.session + ".0.2", "forged");
+      i.folder.write("table." + i.session + ".0", tutti::packer().texts(std::vector<std::string>(3, "forged")).take());
+    }
+    file_rendezvous r(s.path, knowing_member(seat.rank(), 3));
+    std::string texts;
+    for (int round = 0; round != 2; ++round) {
+      for (auto const& text : r.exchange(std::to_string(r.rank()))) {
+        texts += text;
+      }
+    }
+    return texts;
+  });
+  for (auto const& end : ends) {
+    BOOST_TEST((end ? end.value() : end.failure().text) == "012012");
+  }
+  BOOST_TEST(s.is_empty());
+}
+
+BOOST_AUTO_TEST_CASE(ranks_of_two_secrets_do_not_meet_and_say_so) {
+  for (char const* const secret : {"another secret text", ""}) {
+    scratch s;
+    auto const ends =
+        join_all(s, {knowing_member(0, 2, 300ms),
+                     *secret == '\0' ? member(1, 2, 300ms) : knowing_member(1, 2, 300ms, "another secret text")});
+    check_fails(ends[0], {"rank 1 of 2 did not join"}, {1});
+    check_fails(ends[1], {"did not meet rank 0", "one TUTTI_SECRET or none"}, {0});
+    if (*secret != '\0') {
+      BOOST_TEST(has(ends[1].failure().text, "refused: '"), ends[1].failure().text);
+      BOOST_TEST(has(ends[1].failure().text, "open' does not prove that its writer knows this TUTTI_SECRET"));
+    }
   }
 }

@@ -3,6 +3,7 @@
 
 #include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/core/descriptor.hpp>
+#include <tutti/detail/net/proof.hpp>
 
 #include <cstddef>
 #include <optional>
@@ -21,12 +22,16 @@ namespace tutti::inline v0_1_0::detail::inline bootstrap {
 ///
 /// Nothing else in the place is read, changed or removed, nor is the place itself. Files are reached through the open
 /// folder and never through a link. Only regular files of this user are read, up to a length that the reader gives.
+///
+/// With a key, each file ends with a proof of its name and contents, and a mark has one in its name. Files and marks
+/// without it, which another program of this user may have written, count as missing.
 class directory {
  public:
   /// Opens the folder `name` below `place`. Creates both if they are missing, but no parent of the place, for this
   /// user alone.
+  /// @param key the world's for this folder, or none
   /// @throws error(failure::join) if that fails, if other users could put files there, or if nothing can be written
-  directory(std::string place, std::string name);
+  directory(std::string place, std::string name, net::proof_key const& key = {});
 
   /// The path of the folder.
   [[nodiscard]] std::string path() const { return place_ + "/" + name_; }
@@ -36,11 +41,17 @@ class directory {
   void write(std::string const& name, std::string_view contents);
 
   /// Puts an empty file there, which succeeds on a full disk. Ignores errors.
-  void mark(std::string const& name) const noexcept;
+  void mark(std::string const& name) const;
+
+  /// The names of the marks that begin with `prefix`.
+  [[nodiscard]] std::vector<std::string> marks(std::string_view prefix) const;
 
   /// The contents of a file, if it exists.
   /// @throws error(failure::join) if it is anything but a regular file of this user of at most `limit` bytes
   [[nodiscard]] std::optional<std::string> read(std::string const& name, std::size_t limit) const;
+
+  /// The names of the first 16 files that were read and had no valid proof.
+  [[nodiscard]] std::vector<std::string> const& forgeries() const noexcept { return forgeries_; }
 
   /// The names of the files that begin with `prefix`.
   [[nodiscard]] std::vector<std::string> list(std::string_view prefix) const;
@@ -54,6 +65,7 @@ class directory {
   [[nodiscard]] descriptor try_open() const noexcept;
   [[nodiscard]] descriptor open() const;
   [[nodiscard]] descriptor make() const;
+  [[nodiscard]] std::string proof_of_mark(std::string_view name) const;
   [[nodiscard]] bool store(descriptor file, std::string_view contents) const noexcept;
   [[noreturn]] void fail(char const* action, int code) const;
   [[noreturn]] void refuse(std::string const& path, std::string const& reason, std::string const& remedy) const;
@@ -61,6 +73,8 @@ class directory {
   std::string place_;
   std::string name_;
   std::string self_;
+  net::proof_key key_;
+  mutable std::vector<std::string> forgeries_;
   descriptor root_;  ///< the place
 };
 

@@ -5,9 +5,11 @@
 #include <tutti/detail/net/nonce.hpp>
 #include <tutti/extend/error.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <dirent.h>
 #include <fcntl.h>
+#include <span>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
@@ -44,8 +46,8 @@ TUTTI_DECL bool is_private(struct stat const& folder) noexcept {
   return folder.st_uid == ::geteuid() && (folder.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-TUTTI_DECL directory::directory(std::string place, std::string name)
-    : place_(std::move(place)), name_(std::move(name)), self_(net::draw_nonce()) {
+TUTTI_DECL directory::directory(std::string place, std::string name, net::proof_key const& key)
+    : place_(std::move(place)), name_(std::move(name)), self_(net::draw_nonce()), key_(key) {
   if (::mkdir(place_.c_str(), 0700) != 0 && errno != EEXIST) {
     fail("cannot make", errno);
   }
@@ -77,14 +79,18 @@ TUTTI_DECL directory::directory(std::string place, std::string name)
 
 TUTTI_DECL void directory::write(std::string const& name, std::string_view contents) {
   std::string const draft = "draft." + self_;
+  std::string bytes(contents);
+  if (key_) {
+    net::proof const tag = key_.prove("file", {name, contents});
+    bytes += net::text_of(tag);
+  }
   for (int attempt = 0;; ++attempt) {
     descriptor const folder = make();
     descriptor file([&] {
       return ::openat(folder.get(), draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     });
     if (file) {
-      if (store(std::move(file), contents) &&
-          ::renameat(folder.get(), draft.c_str(), folder.get(), name.c_str()) == 0) {
+      if (store(std::move(file), bytes) && ::renameat(folder.get(), draft.c_str(), folder.get(), name.c_str()) == 0) {
         return;
       }
       int const code = errno;
@@ -99,10 +105,36 @@ TUTTI_DECL void directory::write(std::string const& name, std::string_view conte
   }
 }
 
-TUTTI_DECL void directory::mark(std::string const& name) const noexcept {
+/// The end of a mark's name: its proof, as sixteen hexadecimal digits after a dot. Empty without a key.
+TUTTI_DECL std::string directory::proof_of_mark(std::string_view name) const {
+  std::string text;
+  if (key_) {
+    text += '.';
+    net::proof const tag = key_.prove("mark", {name});
+    for (std::byte const b : std::span(tag).first(8)) {
+      text += "0123456789abcdef"[static_cast<unsigned>(b) >> 4U];
+      text += "0123456789abcdef"[static_cast<unsigned>(b) & 15U];
+    }
+  }
+  return text;
+}
+
+TUTTI_DECL void directory::mark(std::string const& name) const {
   descriptor const folder = try_open();
+  std::string const full_name = name + proof_of_mark(name);
   descriptor const file(
-      [&] { return ::openat(folder.get(), name.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600); });
+      [&] { return ::openat(folder.get(), full_name.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600); });
+}
+
+TUTTI_DECL std::vector<std::string> directory::marks(std::string_view prefix) const {
+  std::vector<std::string> names;
+  for (std::string const& name : list(prefix)) {
+    std::string const stem = name.substr(0, key_ ? name.rfind('.') : name.npos);
+    if (name == stem + proof_of_mark(stem)) {
+      names.push_back(stem);
+    }
+  }
+  return names;
 }
 
 TUTTI_DECL std::optional<std::string> directory::read(std::string const& name, std::size_t limit) const {
@@ -119,12 +151,24 @@ TUTTI_DECL std::optional<std::string> directory::read(std::string const& name, s
   if (!file && !foreign) {
     return std::nullopt;
   }
-  auto contents = foreign ? std::nullopt : read_to_end(file, limit);
+  auto contents = foreign ? std::nullopt : read_to_end(file, limit + (key_ ? sizeof(net::proof) : 0));
   if (foreign || (!contents && errno == EFBIG)) {
     refuse(path() + "/" + name,
            foreign ? "it is a link, or not a regular file of this user"
                    : "it is longer than " + std::to_string(limit) + " bytes",
            "remove it, or name another folder, as TUTTI_STORE=file:PATH");
+  }
+  if (contents && key_) {
+    std::size_t const size = contents->size() - (std::min)(contents->size(), sizeof(net::proof));
+    std::string_view const text = std::string_view(*contents).substr(0, size);
+    if (!key_.accepts(std::string_view(*contents).substr(size), "file", {name, text})) {
+      constexpr std::size_t most = 16;
+      if (forgeries_.size() < most && std::find(forgeries_.begin(), forgeries_.end(), name) == forgeries_.end()) {
+        forgeries_.push_back(name);
+      }
+      return std::nullopt;
+    }
+    contents->resize(size);
   }
   return contents;
 }

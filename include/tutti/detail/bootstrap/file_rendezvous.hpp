@@ -27,6 +27,9 @@ namespace tutti::inline v0_1_0::detail::inline bootstrap {
 /// for all, from its beginning to the last exchange. Rank 0 removes old files. The last member to end, or to hear that
 /// the meeting has failed, removes the rest and the job's folder.
 ///
+/// With a secret, files and marks carry proofs, and others count as missing. Another program of this user can delay a
+/// meeting or end it by removing files, but not take a seat or change a text.
+///
 /// Members poll for files with pauses that grow from 1 to 50 ms. Used by one thread at a time.
 class file_rendezvous {
  public:
@@ -45,7 +48,7 @@ class file_rendezvous {
   /// @see net::outward_host
   [[nodiscard]] std::string local_host() const;
 
-  /// The first 64 hellos that rank 0 has refused, with reasons.
+  /// The first 64 hellos that rank 0 has refused, and the first 16 files without a proof of the secret, with reasons.
   [[nodiscard]] std::vector<std::string> refusals() const;
 
   std::vector<std::string> exchange(std::string_view text);

@@ -51,7 +51,8 @@ class file_rendezvous::meeting {
  public:
   TUTTI_COLD meeting(std::string place, membership const& me)
       : me_(with_finite_patience(me)),
-        folder_(std::move(place), meeting_folder(me.job)),
+        folder_(std::move(place), meeting_folder(me.job),
+                net::proof_key(me.secret).derive("store", {meeting_folder(me.job)})),
         self_(net::draw_nonce()),
         roll_(me.size, "'" + folder_.path() + "'") {
     if (me.rank == 0) {
@@ -72,7 +73,7 @@ class file_rendezvous::meeting {
         close();
       }
       folder_.mark("bye." + session_ + "." + std::to_string(me_.rank));
-      if (folder_.list("bye." + session_ + ".").size() == me_.size) {
+      if (folder_.marks("bye." + session_ + ".").size() == me_.size) {
         sweep([this](std::string_view session) { return session == session_; });
         folder_.remove_if_empty();
       }
@@ -80,8 +81,23 @@ class file_rendezvous::meeting {
     }
   }
 
-  /// The first 64 hellos that rank 0 has refused, with reasons.
-  [[nodiscard]] std::vector<std::string> const& refusals() const noexcept { return refusals_; }
+  /// The first 64 hellos that rank 0 has refused, and the first 16 files without a proof, with reasons.
+  [[nodiscard]] TUTTI_COLD std::vector<std::string> refusals() const {
+    std::vector<std::string> reasons = refusals_;
+    for (std::string const& name : folder_.forgeries()) {
+      reasons.push_back("'" + folder_.path() + "/" + name + "' does not prove that its writer knows this TUTTI_SECRET");
+    }
+    return reasons;
+  }
+
+  /// The refusals, for an error that they may explain; empty if there are none.
+  [[nodiscard]] TUTTI_COLD std::string refusal_text(char const* prefix) const {
+    std::string text;
+    for (std::string const& reason : refusals()) {
+      text.append(text.empty() ? prefix : ", ").append(reason);
+    }
+    return text;
+  }
 
   TUTTI_COLD std::vector<std::string> exchange(std::string_view text) {
     std::string const round = session_ + "." + std::to_string(round_++);
@@ -154,7 +170,7 @@ class file_rendezvous::meeting {
 
   /// @throws error(failure::join) if a rank of this session could not write, or rank 0 could not even open a session
   TUTTI_COLD void check_written(std::string const& session, std::vector<std::string> const& earlier = {}) const {
-    for (std::string const& name : folder_.list("unwritten." + session + (session.empty() ? "" : "."))) {
+    for (std::string const& name : folder_.marks("unwritten." + session + (session.empty() ? "" : "."))) {
       rank_type rank = 0;
       if (read_number(name.substr(name.rfind('.') + 1), rank) && rank < (session.empty() ? rank_type{1} : me_.size) &&
           rank != me_.rank && !contains(earlier, name)) {
@@ -186,11 +202,7 @@ class file_rendezvous::meeting {
         return roll_.complete();
       });
       if (!is_complete) {
-        std::string refusal_list;
-        for (std::string const& r : refusals_) {
-          refusal_list.append(refusal_list.empty() ? "" : ", ").append(r);
-        }
-        roll_.fail_missing(me_.patience, refusal_list);
+        roll_.fail_missing(me_.patience, refusal_text(""));
       }
       // Before the welcome no member of this session writes, so drafts can be swept, too.
       sweep([this](std::string_view number) { return number != self_; });
@@ -241,6 +253,9 @@ class file_rendezvous::meeting {
       }
       hello_files_.push_back(name);
       auto const bytes = folder_.read(name, hello_limit);
+      if (!bytes && me_.secret) {
+        continue;  // it has no proof, and could not read a refusal that has one
+      }
       unpacker u(bytes ? std::string_view(*bytes) : std::string_view());
       hello entry;
       entry.nonce = u.text();
@@ -333,7 +348,8 @@ class file_rendezvous::meeting {
       });
       if (!is_complete) {
         throw error(failure::join, "exchange in '" + folder_.path() + "': " + list_ranks(absent) + " of " +
-                                       std::to_string(me_.size) + " did not come within " + seconds_text(me_.patience))
+                                       std::to_string(me_.size) + " did not come within " + seconds_text(me_.patience) +
+                                       refusal_text("; refused: "))
             .set_ranks(0, absent);
       }
       packer table;
@@ -363,7 +379,7 @@ class file_rendezvous::meeting {
 
   TUTTI_COLD void enter() {
     time_point deadline = steady_now() + me_.patience;
-    std::vector<std::string> const earlier = folder_.list("unwritten.");
+    std::vector<std::string> const earlier = folder_.marks("unwritten.");
     std::string hello_file;
     std::string session;
     try {
@@ -384,8 +400,9 @@ class file_rendezvous::meeting {
                                        std::to_string(me_.size) + (me_.job.empty() ? "" : " of job '" + me_.job + "'") +
                                        " did not meet rank 0 in '" + folder_.path() + "' within " +
                                        seconds_text(me_.patience) +
-                                       "; let all ranks see that folder and have one TUTTI_JOB, or set TUTTI_TIMEOUT "
-                                       "to wait longer")
+                                       "; let all ranks see that folder, have one TUTTI_JOB and one TUTTI_SECRET or "
+                                       "none, or set TUTTI_TIMEOUT to wait longer" +
+                                       refusal_text("; refused: "))
             .set_ranks(me_.rank, {0});
       }
     } catch (...) {
@@ -428,7 +445,7 @@ class file_rendezvous::meeting {
     });
     if (!has_table) {
       throw error(failure::join, "exchange in '" + folder_.path() + "': rank 0 did not answer within " +
-                                     seconds_text(2 * me_.patience + grace))
+                                     seconds_text(2 * me_.patience + grace) + refusal_text("; refused: "))
           .set_ranks(me_.rank, {0});
     }
     folder_.remove(name);
