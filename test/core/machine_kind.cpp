@@ -61,8 +61,8 @@ BOOST_AUTO_TEST_CASE(sets_of_cores_are_texts) {
   BOOST_TEST(cores.add("0-2"));
   BOOST_TEST(cores.add("2-5,9"));
   BOOST_TEST(cores.text() == "0-5,9");
-  for (std::string const text : {"", "-", "1-", "2-1", "1,", ",1", "a", "1 2", "99999999999999999999", "0-99999999",
-                                 "1,1", "3,2", "0-5,5"}) {
+  for (std::string const text :
+       {"", "-", "1-", "2-1", "1,", ",1", "a", "1 2", "99999999999999999999", "0-99999999", "1,1", "3,2", "0-5,5"}) {
     BOOST_TEST(!tutti::detail::core_set().add(text), text);
   }
   BOOST_TEST(tutti::detail::core_set().add(tutti::detail::core_set::of_thread().text()));

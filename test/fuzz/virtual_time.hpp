@@ -14,7 +14,9 @@ namespace fuzz {
 inline std::atomic<long long> slept{0};  ///< nanoseconds
 
 /// Lets time pass, and a lot more of it, so that a program that waits looks only a few times.
-inline void pass(long long nanoseconds) noexcept { slept += 20 * nanoseconds; }
+inline void pass(long long nanoseconds) noexcept {
+  slept += 20 * nanoseconds;
+}
 
 /// Acts for the peers of a program that waits. Returns false if they have nothing more to say.
 inline bool (*when_idle)() = nullptr;

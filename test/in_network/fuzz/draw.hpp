@@ -13,14 +13,14 @@
 #include <utility>
 #include <vector>
 
-/// Random packets of a few jobs under way, some of them with changed fields, bits and lengths. A source of numbers below
-/// a limit decides.
+/// Random packets of a few jobs under way, some of them with changed fields, bits and lengths. A source of numbers
+/// below a limit decides.
 class draw {
  public:
   static constexpr std::uint32_t jobs = 3;
   static constexpr std::uint16_t slots = 2;
   static constexpr unsigned workers = 3;
-  static constexpr std::uint32_t blocks = 3;            ///< blocks of weights
+  static constexpr std::uint32_t blocks = 3;                   ///< blocks of weights
   static constexpr std::size_t memory = std::size_t{1} << 20;  ///< limit of a device
 
   using number_source = std::function<std::uint64_t(std::uint64_t limit)>;

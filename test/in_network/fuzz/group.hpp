@@ -78,7 +78,8 @@ class group_target {
       member_.set_target(flow_.lane, memory_.data());
     }
     if (tutti::chunk const c = member_.view(flow_.lane, 8)) {
-      fuzz::expect(c.data >= memory_.data() && c.data + c.bytes <= memory_.data() + bytes_, "what is shown is received");
+      fuzz::expect(c.data >= memory_.data() && c.data + c.bytes <= memory_.data() + bytes_,
+                   "what is shown is received");
       member_.release(flow_.lane);
     }
   }
@@ -87,12 +88,12 @@ class group_target {
   void deliver() {
     auto const source = static_cast<medium::address>(next_.one_in(20) ? 1 : 2 + next_.random_below(2));
     std::span<std::byte const> bytes;
-    std::vector<std::byte> own;
+    std::vector<std::byte> datagram;
     if (next_.one_in(4)) {
       bytes = next_.packet();
     } else {
-      own = share(source);
-      bytes = own;
+      datagram = share(source);
+      bytes = datagram;
     }
     packets_.storage.resize(1);
     packets_.count = 1;
@@ -118,10 +119,10 @@ class group_target {
     h.worker = static_cast<std::uint8_t>(next_.one_in(20) ? next_.random_below(3) : source - 1);
     h.workers = 3;
     h.flags = next_.one_in(3) ? tutti::detail::udp::flag::phase : 0;
-    std::vector<std::byte> payload(h.kind == kind::ask            ? 0
-                                   : h.kind == kind::progress     ? next_.random_below(4)
+    std::vector<std::byte> payload(h.kind == kind::ask          ? 0
+                                   : h.kind == kind::progress   ? next_.random_below(4)
                                    : next_.random_below(4) != 0 ? 1024
-                                                                  : next_.random_below(1025),
+                                                                : next_.random_below(1025),
                                    std::byte{static_cast<std::uint8_t>(next_.random_below(256))});
     h.length = static_cast<std::uint16_t>(payload.size());
     std::vector<std::byte> bytes(tutti::detail::udp::max_packet);

@@ -40,11 +40,11 @@ class port_target {
         // A datagram longer than any packet may be truncated, but not to the length of a packet.
         bool const is_cut = received_count < sent_datagrams_.size() && bytes.size() > nic::max_packet &&
                             bytes.size() < sent_datagrams_[received_count].size();
-        fuzz::expect(received_count != sent_datagrams_.size() &&
-                         std::ranges::equal(
-                             bytes, std::span(sent_datagrams_[received_count])
-                                        .first(is_cut ? bytes.size() : sent_datagrams_[received_count].size())),
-                     "each datagram arrives as it was sent");
+        fuzz::expect(
+            received_count != sent_datagrams_.size() &&
+                std::ranges::equal(bytes, std::span(sent_datagrams_[received_count])
+                                              .first(is_cut ? bytes.size() : sent_datagrams_[received_count].size())),
+            "each datagram arrives as it was sent");
         ++received_count;
         device_.take(
             source, bytes, has_ecn_mark, tutti::steady_now(),

@@ -21,12 +21,13 @@ class racks_target {
   racks_target(draw& next, nic::seal const& seal)
       : seal_(seal),
         next_(next),
-        device_({.jobs = 2, .slot_count = draw::slots, .memory = draw::memory, .lease = std::chrono::milliseconds(20)}, seal, spine),
-        spine_({.jobs = 2, .slot_count = draw::slots, .memory = draw::memory, .lease = std::chrono::milliseconds(50)}, seal) {}
+        device_({.jobs = 2, .slot_count = draw::slots, .memory = draw::memory, .lease = std::chrono::milliseconds(20)},
+                seal, spine),
+        spine_({.jobs = 2, .slot_count = draw::slots, .memory = draw::memory, .lease = std::chrono::milliseconds(50)},
+               seal) {}
 
   void give_one() {
-    now_ +=
-        std::chrono::microseconds(next_.random_below(200)) + std::chrono::milliseconds(next_.one_in(250) ? 100 : 0);
+    now_ += std::chrono::microseconds(next_.random_below(200)) + std::chrono::milliseconds(next_.one_in(250) ? 100 : 0);
     if (!from_spine_.empty() && !next_.one_in(10)) {
       auto const bytes = std::move(from_spine_.front());
       from_spine_.pop_front();
@@ -107,9 +108,11 @@ class racks_target {
                    }
                    ++member_answers;
                    bool const goes_to_all = h.kind == nic::kind::result && !h.has(nic::flag::weights);
-                   fuzz::expect(destination == source || source == spine || goes_to_all, "an answer goes to the sender, or a result to all");
-                   fuzz::expect(counts().refusals_for(nic::refusal::unknown) == unknown || payload.size() <= p.payload.size(),
-                         "an unknown sender gets no longer answer");
+                   fuzz::expect(destination == source || source == spine || goes_to_all,
+                                "an answer goes to the sender, or a result to all");
+                   fuzz::expect(
+                       counts().refusals_for(nic::refusal::unknown) == unknown || payload.size() <= p.payload.size(),
+                       "an unknown sender gets no longer answer");
                  });
     fuzz::expect(counts().packets == counts().accounted_packets(), "a packet is counted in one way");
     fuzz::expect(member_answers <= draw::workers || source == spine, "a member gets one answer");
@@ -132,10 +135,9 @@ class racks_target {
   void check_answer(nic::header const& h, std::span<std::byte const> payload) {
     std::array<std::byte, nic::max_packet> bytes;
     nic::packet p;
-    fuzz::expect(h.length == payload.size() && payload.size() <= nic::max_payload,
-          "an answer is as long as it says");
+    fuzz::expect(h.length == payload.size() && payload.size() <= nic::max_payload, "an answer is as long as it says");
     fuzz::expect(seal_.read({bytes.data(), seal_.write(h, payload, bytes.data())}, p) == nic::reading::good,
-          "an answer is well formed");
+                 "an answer is well formed");
   }
 
   nic::seal seal_;

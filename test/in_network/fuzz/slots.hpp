@@ -31,11 +31,11 @@ inline void give_weights(nic::slot_table& slots, nic::slot_table const& old_slot
 }
 
 /// Checks that only `stored` and `completed` change slots, and no slot but the packet's.
-inline void give_to_slots(draw& next, fuzz::input const& in) {
+inline void give_to_slots(draw& next, fuzz::input const& words) {
   nic::slot_table slots(draw::slots, 4);
   slots.make_room(draw::blocks);
   nic::slot_table old_slots = slots;
-  while (in.size() != 0) {
+  while (words.size() != 0) {
     nic::packet p;
     if (!nic::parse(next.packet(), p)) {
       continue;
@@ -68,7 +68,8 @@ inline void give_to_slots(draw& next, fuzz::input const& in) {
                      (v.result == nic::outcome::complete) == (a.progress == nic::aggregate::state::complete),
                  "a slot is in a state that can be");
     bool const updates = v.result == nic::outcome::complete && nic::has_terms(p.head);
-    fuzz::expect(updates != (slots.weights() == old_slots.weights()), "a complete update, and nothing else, changes weights");
+    fuzz::expect(updates != (slots.weights() == old_slots.weights()),
+                 "a complete update, and nothing else, changes weights");
     for (std::uint16_t s = 0; s < slots.size(); ++s) {
       for (std::uint16_t const phase : {std::uint16_t{0}, nic::flag::phase}) {
         nic::header other;

@@ -18,12 +18,15 @@ class switch_target {
   switch_target(draw& next, nic::seal const& seal)
       : seal_(seal),
         next_(next),
-        device_({.jobs = 2, .slot_count = draw::slots, .keys = draw::blocks, .memory = draw::memory, .lease = std::chrono::milliseconds(20)},
+        device_({.jobs = 2,
+                 .slot_count = draw::slots,
+                 .keys = draw::blocks,
+                 .memory = draw::memory,
+                 .lease = std::chrono::milliseconds(20)},
                 seal) {}
 
   void give_one() {
-    now_ +=
-        std::chrono::microseconds(next_.random_below(200)) + std::chrono::milliseconds(next_.one_in(250) ? 100 : 0);
+    now_ += std::chrono::microseconds(next_.random_below(200)) + std::chrono::milliseconds(next_.one_in(250) ? 100 : 0);
     auto const bytes = next_.packet();
     nic::packet p;
     bool const is_read = seal_.read(bytes, p) == nic::reading::good;
@@ -38,20 +41,21 @@ class switch_target {
                    ++answers;
                    check_answer(h, payload);
                    bool const goes_to_all = h.kind == nic::kind::result && !h.has(nic::flag::weights);
-                   fuzz::expect(destination == source || goes_to_all, "an answer goes to the sender, or a result to all");
+                   fuzz::expect(destination == source || goes_to_all,
+                                "an answer goes to the sender, or a result to all");
                    fuzz::expect(is_read, "a malformed packet gets no answer");
                    fuzz::expect(!is_unknown(counters_before) || payload.size() <= p.payload.size(),
-                         "an unknown sender gets no longer answer");
+                                "an unknown sender gets no longer answer");
                  });
     auto const& counters_after = device_.counts();
     fuzz::expect(counters_after.packets == counters_before.packets + 1 &&
-              counters_after.packets == counters_after.accounted_packets(),
-          "a packet is counted in one way");
+                     counters_after.packets == counters_after.accounted_packets(),
+                 "a packet is counted in one way");
     fuzz::expect(is_read || counters_after.malformed_packets + counters_after.invalid_tags ==
-                         counters_before.malformed_packets + counters_before.invalid_tags + 1,
-          "a malformed packet is counted so");
+                                counters_before.malformed_packets + counters_before.invalid_tags + 1,
+                 "a malformed packet is counted so");
     fuzz::expect(counters_after.total_refusals() - counters_before.total_refusals() == 1 || !was_refused_,
-          "a refusal is counted");
+                 "a refusal is counted");
     was_refused_ = false;
     compare(counters_before, counters_after);
   }
@@ -74,10 +78,9 @@ class switch_target {
   void check_answer(nic::header const& h, std::span<std::byte const> payload) {
     std::array<std::byte, nic::max_packet> bytes;
     nic::packet p;
-    fuzz::expect(h.length == payload.size() && payload.size() <= nic::max_payload,
-          "an answer is as long as it says");
+    fuzz::expect(h.length == payload.size() && payload.size() <= nic::max_payload, "an answer is as long as it says");
     fuzz::expect(seal_.read({bytes.data(), seal_.write(h, payload, bytes.data())}, p) == nic::reading::good,
-          "an answer is well formed");
+                 "an answer is well formed");
     was_refused_ = was_refused_ || h.kind == nic::kind::refuse;
   }
   /// Compares the slots before and after the packet.
@@ -95,7 +98,8 @@ class switch_target {
     }
     for (auto const& j : device_.jobs()) {
       auto const old_table = slots_.find(j.nonce());
-      fuzz::expect(old_table != slots_.end() && old_table->second == j.slot_table(), "a packet that is not taken changes no slot");
+      fuzz::expect(old_table != slots_.end() && old_table->second == j.slot_table(),
+                   "a packet that is not taken changes no slot");
     }
   }
 

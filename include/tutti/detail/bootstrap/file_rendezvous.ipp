@@ -157,7 +157,8 @@ class file_rendezvous::meeting {
   TUTTI_COLD void check_written(std::string const& session, std::vector<std::string> const& earlier = {}) const {
     for (std::string const& name : folder_.list("unwritten." + session + (session.empty() ? "" : "."))) {
       rank_type rank = 0;
-      if (read_number(name.substr(name.rfind('.') + 1), rank) && rank < (session.empty() ? rank_type{1} : me_.size) && rank != me_.rank && !contains(earlier, name)) {
+      if (read_number(name.substr(name.rfind('.') + 1), rank) && rank < (session.empty() ? rank_type{1} : me_.size) &&
+          rank != me_.rank && !contains(earlier, name)) {
         throw error(failure::join, "the world did not come together: rank " + std::to_string(rank) +
                                        " cannot write to '" + folder_.path() +
                                        "'; see the error of that rank (a full disk, a quota, ulimit -f)")

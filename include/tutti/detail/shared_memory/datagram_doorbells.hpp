@@ -57,7 +57,8 @@ class datagram_doorbells {
       std::size_t const slash = address.rfind('/');
       std::string_view const name = address.substr(0, slash);
       if (slash == address.npos || name.size() > longest_name || address.size() - slash - 1 != sizeof(password)) {
-        throw error(failure::join, "rank " + std::to_string(r) + " has published '" + std::string(address.substr(0, 80)) +
+        throw error(failure::join, "rank " + std::to_string(r) + " has published '" +
+                                       std::string(address.substr(0, 80)) +
                                        "', which is not a local socket of shared_memory: all ranks must have the same "
                                        "transport, and one version of tutti")
             .set_ranks(no_rank, {static_cast<rank_type>(r)});

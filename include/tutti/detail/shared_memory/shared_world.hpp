@@ -41,8 +41,9 @@ struct memory_contact {
       *size = words.number<std::size_t>();
     }
     if (!words.good() || !words.empty() || !has_whole_lines(contact.shape)) {
-      throw error(failure::join, "rank 0 has published '" + std::string(text.substr(0, 80)) +
-                                     "', which is no memory of shared_memory: all ranks must have one version of tutti");
+      throw error(failure::join,
+                  "rank 0 has published '" + std::string(text.substr(0, 80)) +
+                      "', which is no memory of shared_memory: all ranks must have one version of tutti");
     }
     return contact;
   }
