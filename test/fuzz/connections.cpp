@@ -35,25 +35,25 @@ void say(descriptor const& peer, std::string_view bytes) {
 /// Strangers and members at the listener of rank 0 of three.
 class greetings final : public tcp::listener::handler {
  public:
-  void talk(fuzz::input& in) {
+  void talk(fuzz::input& words) {
     std::vector<descriptor> lines;
-    while (in.size() != 0) {
-      switch (in.below(4)) {
+    while (words.size() != 0) {
+      switch (words.choice(4)) {
         case 0:
           lines.push_back(net::connect(entrance_.listening_address(), (time_point::max)()));
           break;
         case 1:
           if (!lines.empty()) {
-            say(lines[in.below(lines.size())], in.text());
+            say(lines[words.choice(lines.size())], words.text());
           }
           break;
         case 2:
           if (!lines.empty()) {
-            reset(lines[in.below(lines.size())]);
+            reset(lines[words.choice(lines.size())]);
           }
           break;
         default:
-          fuzz::pass(static_cast<long long>(in.number()) * 1'000'000);
+          fuzz::pass(static_cast<long long>(words.number()) * 1'000'000);
           work();
       }
     }
@@ -103,20 +103,20 @@ class greetings final : public tcp::listener::handler {
 /// The two halves of a connection of rank 0 to rank 1, whose end sends anything.
 class connection {
  public:
-  void talk(fuzz::input& in) {
-    while (in.size() != 0 && !reader_.is_malformed()) {
-      auto const lane = static_cast<std::uint32_t>(in.below(3));
-      switch (in.below(8)) {
+  void talk(fuzz::input& words) {
+    while (words.size() != 0 && !reader_.is_malformed()) {
+      auto const lane = static_cast<std::uint32_t>(words.choice(3));
+      switch (words.choice(8)) {
         case 0:
-          say(peer_, in.text());
+          say(peer_, words.text());
           break;
         case 1:
         case 2:
-          send_frame(in);
+          send_frame(words);
           break;
         case 3:
         case 4:
-          view(in, lane);
+          view(words, lane);
           break;
         case 5:
           release(lane);
@@ -125,7 +125,7 @@ class connection {
           static_cast<void>(reader_.has_message(fd(), writer_, lane));
           break;
         default:
-          ask(in, lane);
+          ask(words, lane);
       }
       drop_answers();
     }
@@ -139,7 +139,7 @@ class connection {
     std::size_t left = 0;  ///< bytes of the message that are still to come
     std::uint32_t number = 0;
     bool is_open = false;
-    tutti::chunk shown{};
+    tutti::chunk part{};
     std::vector<std::byte> place{};
   };
 
@@ -151,57 +151,57 @@ class connection {
   }
 
   /// Sends a frame that a peer could send, mostly, and again.
-  void send_frame(fuzz::input& in) {
+  void send_frame(fuzz::input& words) {
     tcp::frame f;
-    f.kind = static_cast<tcp::frame_kind>(in.below(3) == 0 ? in.below(10) : 1);
-    f.lane = static_cast<std::uint8_t>(in.below(3));
-    f.number = static_cast<std::uint32_t>(in.below(8) == 0 ? in.below(3) : lanes_[f.lane].number);
-    f.part = static_cast<std::uint32_t>(in.below(2) == 0 ? in.number() : in.number(2));
-    f.bytes = in.below(2) == 0 ? f.part : in.number(8);
+    f.kind = static_cast<tcp::frame_kind>(words.choice(3) == 0 ? words.choice(10) : 1);
+    f.lane = static_cast<std::uint8_t>(words.choice(3));
+    f.number = static_cast<std::uint32_t>(words.choice(8) == 0 ? words.choice(3) : lanes_[f.lane].number);
+    f.part = static_cast<std::uint32_t>(words.choice(2) == 0 ? words.number() : words.number(2));
+    f.bytes = words.choice(2) == 0 ? f.part : words.number(8);
     f.sender_call = own_call();
-    if (in.below(8) == 0) {
-      f.sender_call.count = in.number();
-      f.sender_call.kind = static_cast<tutti::operation_kind>(in.number());
+    if (words.choice(8) == 0) {
+      f.sender_call.count = words.number();
+      f.sender_call.kind = static_cast<tutti::operation_kind>(words.number());
       std::memset(f.sender_call.topology, 'x', sizeof f.sender_call.topology);
     }
     for (std::uint32_t& credit : f.credits) {
-      credit = in.below(8) == 0 ? static_cast<std::uint32_t>(in.number(4)) : 0;
+      credit = words.choice(8) == 0 ? static_cast<std::uint32_t>(words.number(4)) : 0;
     }
     std::string bytes(reinterpret_cast<char const*>(&f), sizeof f);
     if (f.kind == tcp::frame_kind::piece && f.part < 60'000) {
-      bytes.append(f.part + tcp::padding(f.part), static_cast<char>(in.number()));
+      bytes.append(f.part + tcp::padding(f.part), static_cast<char>(words.number()));
     }
-    for (std::size_t times = 1 + in.below(8) / 7 * in.below(200); times != 0; --times) {
+    for (std::size_t times = 1 + words.choice(8) / 7 * words.choice(200); times != 0; --times) {
       say(peer_, bytes);
       reader_.pump(fd(), writer_);
     }
   }
-  void view(fuzz::input& in, std::uint32_t lane) {
+  void view(fuzz::input& words, std::uint32_t lane) {
     lane_state& state = lanes_[lane];
     if (!state.is_open) {
-      state.left = in.below(2) == 0 ? in.number() : in.number(2);
-      state.place.resize(in.below(2) == 0 ? state.left : 0);
+      state.left = words.choice(2) == 0 ? words.number() : words.number(2);
+      state.place.resize(words.choice(2) == 0 ? state.left : 0);
       state.is_open = true;
     }
     std::size_t const granule = state.left % 4 == 0 ? 4 : 1;
     tutti::receive_request const request{
         state.left, granule, state.place.empty() ? nullptr : state.place.data() + (state.place.size() - state.left)};
-    bool const was_shown = static_cast<bool>(state.shown);
-    state.shown = reader_.view(fd(), writer_, {lane, state.number}, request, own_call());
-    if (state.shown && !was_shown) {
-      fuzz::expect(state.shown.bytes <= state.left, "no more is shown than was asked for");
+    bool const was_shown = static_cast<bool>(state.part);
+    state.part = reader_.view(fd(), writer_, {lane, state.number}, request, own_call());
+    if (state.part && !was_shown) {
+      fuzz::expect(state.part.bytes <= state.left, "no more is shown than was asked for");
       std::size_t sum = 0;
-      for (std::size_t i = 0; i != state.shown.bytes; ++i) {
-        sum += static_cast<std::size_t>(state.shown.data[i]);
+      for (std::size_t i = 0; i != state.part.bytes; ++i) {
+        sum += static_cast<std::size_t>(state.part.data[i]);
       }
       sum_ = sum_ + sum;
     }
   }
   void release(std::uint32_t lane) {
     lane_state& state = lanes_[lane];
-    if (state.shown) {
-      state.left -= state.shown.bytes;
-      state.shown = {};
+    if (state.part) {
+      state.left -= state.part.bytes;
+      state.part = {};
       reader_.release(writer_, {lane, state.number});
       if (state.left == 0) {
         state.is_open = false;
@@ -209,7 +209,7 @@ class connection {
       }
     }
   }
-  void ask(fuzz::input& in, std::uint32_t lane) {
+  void ask(fuzz::input& words, std::uint32_t lane) {
     reader_.call_checks.check_reply({lane, lanes_[lane].number}, own_call());
     fuzz::expect(reader_.call_checks.take_queries() < 1U << tutti::lane_count, "only lanes are queried");
     tutti::wait_report report = reader_.wait_states.last_report(lane);
@@ -218,7 +218,7 @@ class connection {
     if (reader_.wait_states.needs_reply(report)) {
       fuzz::expect(reader_.wait_states.make_reply(report).is_valid(), "a reply is valid");
     }
-    if (in.below(2) == 0) {
+    if (words.choice(2) == 0) {
       static_cast<void>(reader_.call_checks.begin_query(lane));
       writer_.queue_control_frame(reader_.wait_states.make_query());
     }
@@ -237,24 +237,24 @@ class connection {
   tcp::frame_writer writer_{1U << 20, window, window};
   tcp::frame_reader reader_{0, 1, pool_, window};
   std::array<lane_state, tutti::lane_count> lanes_{};
-  std::size_t volatile sum_ = 0;  ///< of all bytes that were shown: they are read
+  std::size_t volatile sum_ = 0;  ///< sum of all bytes that were shown, so that they are read
 };
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
-  fuzz::input in(data, size);
-  if (in.below(4) == 0) {
+  fuzz::input words(data, size);
+  if (words.choice(4) == 0) {
     static greetings world_of_three;
     fuzz::memory_limit const limit((1U << 18) + 64 * size);
-    world_of_three.talk(in);
+    world_of_three.talk(words);
     return 0;
   }
   // A window per lane, buffers of 128 KiB, and the places of three messages of up to 64 KiB: not more for a longer
   // input.
   fuzz::memory_limit const limit(1U << 19);
   try {
-    std::make_unique<connection>()->talk(in);
+    std::make_unique<connection>()->talk(words);
   } catch (tutti::error const& e) {
     fuzz::expect(e.kind() == tutti::failure::mismatch && e.at_fault() == std::vector<rank_type>{1},
                  "an error names the peer");

@@ -29,9 +29,9 @@ void expect_join_errors(Read const& read) {
   }
 }
 
-void read_variables(fuzz::input in) {
-  std::string const host(in.text());
-  std::string text(in.rest());
+void read_variables(fuzz::input words) {
+  std::string const host(words.text());
+  std::string text(words.rest());
   if (text.find("file:/") != text.npos) {
     return;  // names a file of this host
   }
@@ -63,10 +63,10 @@ void read_hosts(std::string_view text) {
       fuzz::expect(list[r].at.port != 0 && !list[r].at.host.empty(), "each entry has an address");
       again += (list[r].role.empty() ? "" : list[r].role + "=") + net::format(list[r].at) + "\n";
     }
-    host_list const same(again);
-    fuzz::expect(same.size() == list.size(), "a list that is written is read as that list");
+    host_list const copy(again);
+    fuzz::expect(copy.size() == list.size(), "a list that is written is read as that list");
     for (tutti::rank_type r = 0; r != list.size(); ++r) {
-      fuzz::expect(same[r] == list[r], "an entry that is written is read as that entry");
+      fuzz::expect(copy[r] == list[r], "an entry that is written is read as that entry");
     }
     static net::network_interface const lo{"lo", net::resolve("127.0.0.1", 0).front()};
     fuzz::expect(list.find_self({lo}) < list.size(), "this host is one of the list");
@@ -76,8 +76,8 @@ void read_hosts(std::string_view text) {
 void read_address(std::string_view text) {
   tutti::host_port at;
   if (net::parse(text, at)) {
-    tutti::host_port same;
-    fuzz::expect(net::parse(net::format(at), same) && same == at, "an address that is written is read as that address");
+    tutti::host_port copy;
+    fuzz::expect(net::parse(net::format(at), copy) && copy == at, "an address that is written is read as that address");
   }
   expect_join_errors([&] { static_cast<void>(net::interface_address(std::string(text))); });
 }
@@ -105,27 +105,27 @@ void read_key(std::string_view text) {
 
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
   fuzz::memory_limit const limit((1U << 18) + 64 * size);
-  fuzz::input in(data, size);
-  switch (in.below(6)) {
+  fuzz::input words(data, size);
+  switch (words.choice(6)) {
     case 0:
-      read_variables(in);
+      read_variables(words);
       break;
     case 1:
-      read_hosts(in.rest());
+      read_hosts(words.rest());
       break;
     case 2:
-      if (auto const node = first_node(in.rest())) {
+      if (auto const node = first_node(words.rest())) {
         fuzz::expect(!node->empty(), "a node has a name");
       }
       break;
     case 3:
-      read_address(in.rest());
+      read_address(words.rest());
       break;
     case 4:
-      read_devices(std::string(in.rest()));
+      read_devices(std::string(words.rest()));
       break;
     default:
-      read_key(in.rest());
+      read_key(words.rest());
   }
   return 0;
 }

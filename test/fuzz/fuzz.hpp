@@ -44,7 +44,7 @@ class input {
     return value;
   }
   /// The next number, reduced to one below `n`.
-  std::size_t below(std::size_t n) noexcept { return static_cast<std::size_t>(number(n <= 256 ? 1 : 4)) % n; }
+  std::size_t choice(std::size_t n) noexcept { return static_cast<std::size_t>(number(n <= 256 ? 1 : 4)) % n; }
   /// The next text: two bytes with its length, and its bytes.
   std::string_view text() noexcept { return take(static_cast<std::size_t>(number(2))); }
   /// All that is left.
@@ -67,30 +67,30 @@ class memory_limit {
 #ifdef TUTTI_FUZZ_COUNTS_MEMORY
     [[maybe_unused]] static int const hooks = __sanitizer_install_malloc_and_free_hooks(
         [](void const volatile*, std::size_t size) {
-          used += static_cast<std::ptrdiff_t>(size);
-          most = (std::max)(most, used);
+          live += static_cast<std::ptrdiff_t>(size);
+          peak = (std::max)(peak, live);
         },
         [](void const volatile* memory) {
-          used -= memory == nullptr
+          live -= memory == nullptr
                       ? 0
                       : static_cast<std::ptrdiff_t>(__sanitizer_get_allocated_size(const_cast<void const*>(memory)));
         });
 #endif
     limit_ = static_cast<std::ptrdiff_t>(bytes);
-    used = most = 0;
+    live = peak = 0;
   }
   memory_limit(memory_limit const&) = delete;
   memory_limit& operator=(memory_limit const&) = delete;
   ~memory_limit() {
-    if (most > limit_) {
-      std::fprintf(stderr, "The input took %td bytes of memory, more than %td\n", most, limit_);
+    if (peak > limit_) {
+      std::fprintf(stderr, "The input took %td bytes of memory, more than %td\n", peak, limit_);
       std::abort();
     }
   }
 
  private:
-  static inline std::ptrdiff_t used = 0;
-  static inline std::ptrdiff_t most = 0;
+  static inline std::ptrdiff_t live = 0;
+  static inline std::ptrdiff_t peak = 0;
   std::ptrdiff_t limit_;
 };
 

@@ -23,7 +23,7 @@ namespace {
 using namespace tutti::detail;
 using tutti::rank_type;
 
-fuzz::input* script = nullptr;        ///< what strangers have left to say
+fuzz::input* script = nullptr;        ///< words that strangers have not said yet
 std::vector<fuzz::descriptor> lines;  ///< connections of strangers
 
 /// The next words of the strangers: at all of their connections in turn, or the end of one.
@@ -54,17 +54,17 @@ void expect_errors(Act const& act) {
 }
 
 /// Frames in pieces of any size.
-void read_frames(fuzz::input& in) {
-  auto [here, there] = stream_pair();
-  channel line(std::move(here));
-  std::uint64_t const limit = in.number(2);
-  std::string sent;
-  std::string taken;
+void read_frames(fuzz::input& words) {
+  auto [socket, peer] = stream_pair();
+  channel line(std::move(socket));
+  std::uint64_t const limit = words.number(2);
+  std::string stream;
+  std::string frames;
   bool is_open = true;
-  while (in.size() != 0 && is_open) {
-    std::string_view const part = in.text();
-    fuzz::say(there, part);
-    sent += part;
+  while (words.size() != 0 && is_open) {
+    std::string_view const part = words.text();
+    fuzz::say(peer, part);
+    stream += part;
     line.fill();
     bootstrap_frame frame;
     for (;;) {
@@ -74,23 +74,23 @@ void read_frames(fuzz::input& in) {
         break;
       }
       fuzz::expect(frame.payload.size() <= limit, "no frame is longer than its limit");
-      auto [out, in_again] = stream_pair();
-      channel copy(std::move(out));
+      auto [sender, receiver] = stream_pair();
+      channel copy(std::move(sender));
       copy.queue(frame.kind, frame.payload);
       fuzz::expect(copy.send(tutti::steady_now()) == io::complete, "a frame can be sent");
       std::string bytes(frame.payload.size() + 17, '\0');
-      bytes.resize(static_cast<std::size_t>(::recv(in_again.get(), bytes.data(), bytes.size(), MSG_DONTWAIT)));
-      taken += bytes;
+      bytes.resize(static_cast<std::size_t>(::recv(receiver.get(), bytes.data(), bytes.size(), MSG_DONTWAIT)));
+      frames += bytes;
     }
   }
-  fuzz::expect(sent.starts_with(taken), "a frame that is sent again has the same bytes");
+  fuzz::expect(stream.starts_with(frames), "a frame that is sent again has the same bytes");
 }
 
 /// Rank 0 of three.
-void host(fuzz::input& in) {
+void host(fuzz::input& words) {
   fuzz::listener listener;
-  for (std::size_t count = 1 + in.below(4); count != 0; --count) {
-    lines.push_back(listener.connect(in.text()));
+  for (std::size_t count = 1 + words.choice(4); count != 0; --count) {
+    lines.push_back(listener.connect(words.text()));
   }
   expect_errors([&] {
     tcp_rendezvous meeting(listener.take(), {.rank = 0, .size = 3, .job = "fuzz", .patience = {}});
@@ -112,10 +112,10 @@ void guest() {
 }
 
 /// Rank 1 of four shrinks the world: it visits rank 0, or is the host of ranks 2 and 3.
-void shrink(fuzz::input& in) {
+void shrink(fuzz::input& words) {
   fuzz::listener listener;
-  for (std::size_t count = in.below(4); count != 0; --count) {
-    lines.push_back(listener.connect(in.text()));
+  for (std::size_t count = words.choice(4); count != 0; --count) {
+    lines.push_back(listener.connect(words.text()));
   }
   shrink_meeting meeting(1, listener.take(), std::vector(4, net::resolve("127.0.0.1", 1).front()), "world");
   expect_errors([&] {
@@ -130,10 +130,10 @@ void read_shrink_message(std::string_view bytes) {
   fuzz::expect(!message.parse(bytes) || message.text() == bytes, "a message is encoded to the same bytes");
 }
 
-void read_endpoints(fuzz::input& in) {
+void read_endpoints(fuzz::input& words) {
   std::vector<std::string> texts;
-  while (in.size() != 0) {
-    texts.emplace_back(in.text());
+  while (words.size() != 0) {
+    texts.emplace_back(words.text());
   }
   expect_errors([&] {
     static_cast<void>(shrink_listener("127.0.0.1").meeting(0, texts));
@@ -151,27 +151,27 @@ void read_endpoints(fuzz::input& in) {
 
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
   fuzz::memory_limit const limit((1U << 20) + 64 * size);
-  fuzz::input in(data, size);
-  script = &in;
+  fuzz::input words(data, size);
+  script = &words;
   fuzz::when_idle = speak;
-  switch (in.below(6)) {
+  switch (words.choice(6)) {
     case 0:
-      read_frames(in);
+      read_frames(words);
       break;
     case 1:
-      host(in);
+      host(words);
       break;
     case 2:
       guest();
       break;
     case 3:
-      shrink(in);
+      shrink(words);
       break;
     case 4:
-      read_shrink_message(in.rest());
+      read_shrink_message(words.rest());
       break;
     default:
-      read_endpoints(in);
+      read_endpoints(words);
   }
   lines.clear();
   fuzz::peers.clear();

@@ -22,23 +22,23 @@ using tutti::selection;
 namespace op = tutti::op;
 
 /// Some ranks, each on one of four hosts.
-tutti::host_map draw_hosts(fuzz::input& in) {
+tutti::host_map draw_hosts(fuzz::input& words) {
   std::string labels;
-  for (std::size_t ranks = 1 + in.below(9); ranks != 0; --ranks) {
-    labels += static_cast<char>(in.below(4));
+  for (std::size_t ranks = 1 + words.choice(9); ranks != 0; --ranks) {
+    labels += static_cast<char>(words.choice(4));
   }
   return tutti::host_map(labels);
 }
 
 /// The prices of a profile, and what follows from them.
-void read_profile(fuzz::input in) {
-  tutti::host_map const hosts = draw_hosts(in);
-  std::size_t const bytes = static_cast<std::size_t>(in.number(7));
-  tutti::schedule_requirements const needs{.in_rank_order = in.below(2) == 1,
-                                           .may_aggregate = in.below(2) == 1,
-                                           .share_class = static_cast<std::uint32_t>(in.below(5))};
+void read_profile(fuzz::input words) {
+  tutti::host_map const hosts = draw_hosts(words);
+  std::size_t const bytes = static_cast<std::size_t>(words.number(7));
+  tutti::schedule_requirements const needs{.in_rank_order = words.choice(2) == 1,
+                                           .may_aggregate = words.choice(2) == 1,
+                                           .share_class = static_cast<std::uint32_t>(words.choice(5))};
   try {
-    tutti::network_profile profile = tuning::read_profile(in.rest());
+    tutti::network_profile profile = tuning::read_profile(words.rest());
     fuzz::expect(tuning::read_profile(to_text(profile)) == profile,
                  "a profile that is written is read as that profile");
     profile.ranks = hosts.ranks();  // `automatic` refuses a profile of another world
@@ -54,10 +54,10 @@ void read_profile(fuzz::input in) {
   }
 }
 
-void read_wishes(fuzz::input in) {
-  tutti::host_map const hosts = draw_hosts(in);
+void read_wishes(fuzz::input words) {
+  tutti::host_map const hosts = draw_hosts(words);
   try {
-    for (preference const& wish : read_preferences(in.rest(), hosts)) {
+    for (preference const& wish : read_preferences(words.rest(), hosts)) {
       auto const again = read_preferences(to_text(wish, hosts), hosts);
       fuzz::expect(again.size() == 1 && again[0] == wish, "a preference that is written is read as that preference");
     }
@@ -66,12 +66,12 @@ void read_wishes(fuzz::input in) {
 }
 
 template <class Op>
-void plan_all(selection const& picked, Op const& o, rank_type n) {
-  fuzz::expect(static_cast<bool>(tutti::verify(picked, o, n)), "each schedule that can be picked is right");
+void plan_all(selection const& schedule, Op const& o, rank_type n) {
+  fuzz::expect(static_cast<bool>(tutti::verify(schedule, o, n)), "each schedule that can be picked is right");
   for (rank_type me = 0; me != n; ++me) {
-    tutti::plan<false> const owner(picked, o, n, me);
+    tutti::plan<false> const owner(schedule, o, n, me);
     tutti::planned_schedule<false> const view = owner.view();
-    auto const expected = ranks_alone<Op>(picked);
+    auto const expected = ranks_alone<Op>(schedule);
     fuzz::expect(view.steps(o, n, me) == expected.steps(o, n, me), "a plan has all steps");
     for (std::uint32_t i = 0; i != view.steps(o, n, me); ++i) {
       fuzz::expect(view.at(o, n, me, i) == expected.at(o, n, me, i), "a plan has the steps of its topology");
@@ -84,31 +84,31 @@ void plan_all(selection const& picked, Op const& o, rank_type n) {
   }
 }
 
-void make_plans(fuzz::input in) {
-  tutti::host_map const hosts = draw_hosts(in);
+void make_plans(fuzz::input words) {
+  tutti::host_map const hosts = draw_hosts(words);
   rank_type const n = hosts.ranks();
-  selection const picked(tutti::all_schedule_kinds[in.below(tutti::all_schedule_kinds.size())], &hosts);
-  auto const root = static_cast<rank_type>(in.below(n));
-  if (in.below(2) == 0) {
-    return plan_all(picked, op::allreduce{}, n);
+  selection const schedule(tutti::all_schedule_kinds[words.choice(tutti::all_schedule_kinds.size())], &hosts);
+  auto const root = static_cast<rank_type>(words.choice(n));
+  if (words.choice(2) == 0) {
+    return plan_all(schedule, op::allreduce{}, n);
   }
-  plan_all(picked, op::broadcast{root}, n);
+  plan_all(schedule, op::broadcast{root}, n);
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
   fuzz::memory_limit const limit((1U << 22) + 256 * size);
-  fuzz::input in(data, size);
-  switch (in.below(3)) {
+  fuzz::input words(data, size);
+  switch (words.choice(3)) {
     case 0:
-      read_profile(in);
+      read_profile(words);
       break;
     case 1:
-      read_wishes(in);
+      read_wishes(words);
       break;
     default:
-      make_plans(in);
+      make_plans(words);
   }
   return 0;
 }

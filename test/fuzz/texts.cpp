@@ -23,13 +23,13 @@ namespace {
 
 using namespace tutti::detail;
 
-/// Reads the packed part by a script, and packs it again.
-void unpack(fuzz::input in) {
-  std::string_view const script = in.text();
-  std::string_view const bytes = in.rest();
+/// Unpacks bytes by a list of actions, and packs what it got.
+void unpack(fuzz::input words) {
+  std::string_view const actions = words.text();
+  std::string_view const bytes = words.rest();
   tutti::unpacker u(bytes);
   tutti::packer again;
-  for (char const action : script) {
+  for (char const action : actions) {
     switch (action & 3) {
       case 0:
         again.number(u.number());
@@ -48,9 +48,9 @@ void unpack(fuzz::input in) {
       return;
     }
   }
-  std::string const packed = again.take();
-  fuzz::expect(bytes.starts_with(packed), "what is unpacked is packed to the same bytes");
-  fuzz::expect(u.is_complete() == (packed.size() == bytes.size()), "is_complete tells if bytes are left");
+  std::string const copy = again.take();
+  fuzz::expect(bytes.starts_with(copy), "what is unpacked is packed to the same bytes");
+  fuzz::expect(u.is_complete() == (copy.size() == bytes.size()), "is_complete tells if bytes are left");
 }
 
 /// Decodes a value whose encoding is unique.
@@ -76,31 +76,31 @@ void read_outcome(std::string_view bytes) {
   }
 }
 
-void read_joint_texts(fuzz::input in) {
+void read_joint_texts(fuzz::input words) {
   std::vector<std::string> texts;
-  while (in.size() != 0) {
-    texts.emplace_back(in.text());
+  while (words.size() != 0) {
+    texts.emplace_back(words.text());
   }
-  auto const before = texts;
+  auto const originals = texts;
   try {
     open_joint_texts(texts, {0});
   } catch (tutti::error const& e) {
-    fuzz::expect(!std::string_view(e.what()).empty() || before[0].starts_with('!'), "an error says why");
+    fuzz::expect(!std::string_view(e.what()).empty() || originals[0].starts_with('!'), "an error says why");
     return;
   }
   for (std::size_t r = 0; r != texts.size(); ++r) {
-    fuzz::expect(joint_text(texts[r]) == before[r], "a text is opened to what was put in");
+    fuzz::expect(joint_text(texts[r]) == originals[r], "a text is opened to what was put in");
   }
 }
 
-void read_endpoints(fuzz::input in) {
+void read_endpoints(fuzz::input words) {
   std::vector<std::string> texts;
   try {
     do {
-      std::string const text = tcp::endpoint_info::parse(in.text()).text();
+      std::string const text = tcp::endpoint_info::parse(words.text()).text();
       fuzz::expect(tcp::endpoint_info::parse(text).text() == text, "an endpoint's text is read as that endpoint");
       texts.push_back(text);
-    } while (in.size() != 0);
+    } while (words.size() != 0);
     fuzz::expect(tcp::directions_of(texts, net::resolve("127.0.0.1", 0).front()).addresses.size() == texts.size(),
                  "each rank has an address");
   } catch (tutti::error const& e) {
@@ -113,19 +113,19 @@ void read_cores(std::string_view text) {
   if (!cores.add(text)) {
     return;
   }
-  core_set same;
-  fuzz::expect(same.add(cores.text()) && same.text() == cores.text(), "a set's text is read as that set");
+  core_set copy;
+  fuzz::expect(copy.add(cores.text()) && copy.text() == cores.text(), "a set's text is read as that set");
 }
 
-void read_doorbells(fuzz::input in) {
+void read_doorbells(fuzz::input words) {
   std::vector<std::string> addresses;
   do {
-    addresses.emplace_back(in.text());
-  } while (in.size() != 0);
+    addresses.emplace_back(words.text());
+  } while (words.size() != 0);
   static datagram_doorbells bells = [] {
-    datagram_doorbells opened;
-    static_cast<void>(opened.open("tutti-fuzz-" + std::to_string(::getpid())));
-    return opened;
+    datagram_doorbells bell;
+    static_cast<void>(bell.open("tutti-fuzz-" + std::to_string(::getpid())));
+    return bell;
   }();
   try {
     bells.connect(addresses);
@@ -154,35 +154,35 @@ void read_hello(std::string_view bytes) {
 
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
   fuzz::memory_limit const limit((1U << 16) + 64 * size);
-  fuzz::input in(data, size);
+  fuzz::input words(data, size);
   tutti::member process;
-  switch (in.below(9)) {
+  switch (words.choice(9)) {
     case 0:
-      unpack(in);
+      unpack(words);
       break;
     case 1:
-      static_cast<void>(decodes(in.rest(), process));
+      static_cast<void>(decodes(words.rest(), process));
       break;
     case 2:
-      read_outcome(in.rest());
+      read_outcome(words.rest());
       break;
     case 3:
-      read_joint_texts(in);
+      read_joint_texts(words);
       break;
     case 4:
-      read_endpoints(in);
+      read_endpoints(words);
       break;
     case 5:
-      read_cores(in.rest());
+      read_cores(words.rest());
       break;
     case 6:
-      read_doorbells(in);
+      read_doorbells(words);
       break;
     case 7:
-      read_contact(in.rest());
+      read_contact(words.rest());
       break;
     default:
-      read_hello(in.rest());
+      read_hello(words.rest());
   }
   return 0;
 }

@@ -33,9 +33,10 @@ inline void say(descriptor const& peer, std::string_view words) {
 class listener {
  public:
   listener() {
-    sockaddr_un any{};
-    any.sun_family = AF_UNIX;
-    ::bind(socket_.get(), reinterpret_cast<sockaddr const*>(&any), sizeof any.sun_family);  // the system gives a name
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    ::bind(socket_.get(), reinterpret_cast<sockaddr const*>(&address),
+           sizeof address.sun_family);  // the system gives a name
     ::listen(socket_.get(), 128);
   }
 
@@ -63,8 +64,8 @@ class listener {
 }  // namespace fuzz
 
 extern "C" int connect(int socket, sockaddr const*, socklen_t) {
-  auto [here, there] = tutti::detail::stream_pair();
-  ::dup3(here.get(), socket, O_CLOEXEC);
-  fuzz::peers.push_back(std::move(there));
+  auto [socket_end, peer_end] = tutti::detail::stream_pair();
+  ::dup3(socket_end.get(), socket, O_CLOEXEC);
+  fuzz::peers.push_back(std::move(peer_end));
   return 0;
 }

@@ -88,12 +88,12 @@ class group_target {
   void deliver() {
     auto const source = static_cast<medium::address>(next_.one_in(20) ? 1 : 2 + next_.random_below(2));
     std::span<std::byte const> bytes;
-    std::vector<std::byte> own;
+    std::vector<std::byte> datagram;
     if (next_.one_in(4)) {
       bytes = next_.packet();
     } else {
-      own = share(source);
-      bytes = own;
+      datagram = share(source);
+      bytes = datagram;
     }
     packets_.storage.resize(1);
     packets_.count = 1;

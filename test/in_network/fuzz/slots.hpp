@@ -31,11 +31,11 @@ inline void give_weights(nic::slot_table& slots, nic::slot_table const& old_slot
 }
 
 /// Checks that only `stored` and `completed` change slots, and no slot but the packet's.
-inline void give_to_slots(draw& next, fuzz::input const& in) {
+inline void give_to_slots(draw& next, fuzz::input const& words) {
   nic::slot_table slots(draw::slots, 4);
   slots.make_room(draw::blocks);
   nic::slot_table old_slots = slots;
-  while (in.size() != 0) {
+  while (words.size() != 0) {
     nic::packet p;
     if (!nic::parse(next.packet(), p)) {
       continue;

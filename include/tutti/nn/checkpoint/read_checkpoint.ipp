@@ -32,11 +32,20 @@ class checkpoint_reader {
     result_.file = names.whole(step);
     read_description();
     auto const sizes = sizes_of(result_.model.layers);
+    std::size_t const numbers_per_rank = sizes.statistics == 0 ? 0 : sizes.statistics + 1;
+    // The model, and so its sizes, are the file's word: memory is allocated once the files have as many numbers.
+    if (file_.has(section::shards)) {
+      for (rank_type r = 0; r != result_.ranks; ++r) {
+        static_cast<void>(open_part(r, sizes.parameters, numbers_per_rank));
+      }
+    } else {
+      file_.require_size<float>(section::parameters, sizes.parameters);
+      file_.require_size<float>(section::statistics, std::uint64_t{numbers_per_rank} * result_.ranks);
+    }
     result_.parameters.resize(sizes.parameters);
     result_.statistics.resize(sizes.statistics);
     training_state state;
     state.ranks = result_.ranks;
-    std::size_t const numbers_per_rank = sizes.statistics == 0 ? 0 : sizes.statistics + 1;
     state.statistics.resize(numbers_per_rank * result_.ranks);
     if (file_.has(section::shards)) {
       read_parts(state.statistics);
@@ -81,16 +90,27 @@ class checkpoint_reader {
     }
   }
 
+  /// Opens a rank's part of a model of this many parameters, and checks its sizes.
+  [[nodiscard]] section_file open_part(rank_type r, std::size_t parameters, std::size_t statistics) {
+    if (identities_.empty()) {
+      identities_ = checkpoint_folder::parts_named(file_, result_.ranks);
+    }
+    section_file part(names_.part(result_.step, r, result_.ranks));
+    if (part.identity() != identities_[r]) {
+      part.fail("does not belong to " + file_.name());
+    }
+    part.require_size<float>(section::parameters,
+                             checkpoint_folder::part_of(parameters, r, result_.ranks, memory_).count);
+    part.require_size<float>(section::statistics, statistics);
+    return part;
+  }
+
   /// Reads each rank's part. Weights that are each rank's own are replaced by their mean.
   void read_parts(std::span<float> statistics) {
-    auto const identities = checkpoint_folder::parts_named(file_, result_.ranks);
     std::size_t const share = statistics.size() / result_.ranks;
     std::vector<double> sums(memory_ == rank_memory::replica ? result_.parameters.size() : 0);
     for (rank_type r = 0; r != result_.ranks; ++r) {
-      section_file const part(names_.part(result_.step, r, result_.ranks));
-      if (part.identity() != identities[r]) {
-        part.fail("does not belong to " + file_.name());
-      }
+      section_file const part = open_part(r, result_.parameters.size(), share);
       auto const [first, count] = checkpoint_folder::part_of(result_.parameters.size(), r, result_.ranks, memory_);
       auto const numbers = std::span(result_.parameters).subspan(first, count);
       part.read(section::parameters, numbers);
@@ -106,6 +126,7 @@ class checkpoint_reader {
 
   checkpoint_names const& names_;
   section_file file_;
+  std::vector<file_identity> identities_;  ///< by rank: its part
   rank_memory memory_ = rank_memory::statistics;
   saved_training result_;
 };

@@ -69,10 +69,11 @@ TUTTI_DECL std::size_t gz_file::read(std::span<std::uint8_t> destination) {
 }
 
 TUTTI_DECL std::size_t gz_file::append(std::vector<std::uint8_t>& destination, std::size_t count) {
+  constexpr std::size_t min_piece = 1U << 16;
   constexpr std::size_t max_piece = 1U << 24;
   std::size_t total = 0;
   while (total != count) {
-    std::size_t const piece = count - total < max_piece ? count - total : max_piece;
+    std::size_t const piece = (std::min)(count - total, std::clamp(total, min_piece, max_piece));
     std::size_t const old = destination.size();
     destination.resize(old + piece);
     std::size_t const byte_count = read(std::span(destination).subspan(old));
