@@ -162,8 +162,8 @@ TUTTI_DECL std::optional<std::string> directory::read(std::string const& name, s
     std::size_t const size = contents->size() - (std::min)(contents->size(), sizeof(net::proof));
     std::string_view const text = std::string_view(*contents).substr(0, size);
     if (!key_.accepts(std::string_view(*contents).substr(size), "file", {name, text})) {
-      constexpr std::size_t most = 16;
-      if (forgeries_.size() < most && std::find(forgeries_.begin(), forgeries_.end(), name) == forgeries_.end()) {
+      constexpr std::size_t max_names = 16;
+      if (forgeries_.size() < max_names && std::find(forgeries_.begin(), forgeries_.end(), name) == forgeries_.end()) {
         forgeries_.push_back(name);
       }
       return std::nullopt;
