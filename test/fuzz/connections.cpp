@@ -11,6 +11,7 @@
 #include <tutti/detail/tcp/hello.hpp>
 #include <tutti/detail/tcp/listener.hpp>
 #include <tutti/detail/tcp/waiter.hpp>
+#include <tutti/detail/tcp/wire.hpp>
 #include <tutti/extend/error.hpp>
 
 #include <array>
@@ -122,14 +123,14 @@ class connection {
           release(lane);
           break;
         case 6:
-          static_cast<void>(reader_.has_message(fd(), writer_, lane));
+          static_cast<void>(reader_.has_message(own_end_, writer_, lane));
           break;
         default:
           ask(words, lane);
       }
       drop_answers();
     }
-    reader_.drain_control_frames(fd(), writer_);
+    reader_.drain_control_frames(own_end_, writer_);
   }
 
  private:
@@ -143,7 +144,6 @@ class connection {
     std::vector<std::byte> place{};
   };
 
-  [[nodiscard]] int fd() const { return ends_.first.get(); }
   [[nodiscard]] static tutti::call own_call() {
     tutti::call c = tutti::make_call(tutti::operation_kind::allreduce, "float32", "sum", "ring");
     c.count = 7;
@@ -173,7 +173,7 @@ class connection {
     }
     for (std::size_t times = 1 + words.choice(8) / 7 * words.choice(200); times != 0; --times) {
       say(peer_, bytes);
-      reader_.pump(fd(), writer_);
+      reader_.pump(own_end_, writer_);
     }
   }
   void view(fuzz::input& words, std::uint32_t lane) {
@@ -187,7 +187,7 @@ class connection {
     tutti::receive_request const request{
         state.left, granule, state.place.empty() ? nullptr : state.place.data() + (state.place.size() - state.left)};
     bool const was_shown = static_cast<bool>(state.part);
-    state.part = reader_.view(fd(), writer_, {lane, state.number}, request, own_call());
+    state.part = reader_.view(own_end_, writer_, {lane, state.number}, request, own_call());
     if (state.part && !was_shown) {
       fuzz::expect(state.part.bytes <= state.left, "no more is shown than was asked for");
       std::size_t sum = 0;
@@ -225,13 +225,14 @@ class connection {
   }
   /// Takes what this rank has sent, so that it never waits.
   void drop_answers() {
-    writer_.flush(fd());
+    writer_.flush(own_end_);
     std::byte answer[4096];
     while (::recv(peer_.get(), answer, sizeof answer, MSG_DONTWAIT) > 0) {
     }
   }
 
   std::pair<descriptor, descriptor> ends_ = stream_pair();
+  tcp::wire own_end_{std::move(ends_.first)};
   descriptor& peer_ = ends_.second;
   tcp::fragment_pool pool_;
   tcp::frame_writer writer_{1U << 20, window, window};

@@ -101,7 +101,7 @@ void read_endpoints(fuzz::input words) {
       fuzz::expect(tcp::endpoint_info::parse(text).text() == text, "an endpoint's text is read as that endpoint");
       texts.push_back(text);
     } while (words.size() != 0);
-    fuzz::expect(tcp::directions_of(texts, net::resolve("127.0.0.1", 0).front()).addresses.size() == texts.size(),
+    fuzz::expect(tcp::directions_of(texts, net::resolve("127.0.0.1", 0).front(), {}).addresses.size() == texts.size(),
                  "each rank has an address");
   } catch (tutti::error const& e) {
     fuzz::expect(e.kind() == tutti::failure::join, "the kind of an error is join");

@@ -40,7 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
   key[3] = std::byte{42};
   nic::seal const seal = words.choice(2) == 0 ? nic::seal() : nic::seal(key);
   if (target == 0) {
-    give_raw(words, seal);
+    feed_raw(words, seal);
     return 0;
   }
   // The first packet has the number of one shortly before sequences wrap around, or any other.
