@@ -99,9 +99,10 @@ TUTTI_DECL proof_key proof_key::derive(std::string_view label,
 TUTTI_DECL world_secret make_secret(std::string_view text, std::string_view source) {
   constexpr std::size_t least = 16;
   if (text.size() < least) {
-    throw error(failure::join, message({source, " has ", text.size(), " bytes, and must have ", least,
-                                        " or more that nobody can guess: make one for all ranks by (umask 077; head "
-                                        "-c 32 /dev/urandom | base64 > FILE), and set TUTTI_SECRET_FILE=FILE"}));
+    constexpr std::string_view remedy =
+        " or more that nobody can guess: make one for all ranks by (umask 077; head -c 32 /dev/urandom | base64 > "
+        "FILE), and set TUTTI_SECRET_FILE=FILE";
+    throw error(failure::join, message({source, " has ", text.size(), " bytes, and must have ", least, remedy}));
   }
   demand_hash();
   constexpr std::array<std::byte, world_secret::bytes> no_key{};
