@@ -14,7 +14,7 @@ namespace tutti::faults {
 template <class Transport, class Parts, class Reductions, class MovedTypes>
 int compare_answers(int argc, char** argv, std::uint64_t usual) {
   return run_trials(argc, argv, "draws operations, schedules and buffers: the answers are the sequential ones", usual,
-                    [](std::uint64_t seed) -> support::verdict {
+                    "none: drawn operations", [](std::uint64_t seed) -> support::verdict {
                       laws::dice first(seed);
                       auto const n = static_cast<rank_type>(1 + first.draw_below(9));
                       auto const results = spawn<Transport>(n, [seed](auto& world) -> support::verdict {
@@ -28,10 +28,10 @@ int compare_answers(int argc, char** argv, std::uint64_t usual) {
                         if (!results[r]) {
                           complaint = rank + results[r].failure().text;
                         } else if (!results[r].value().empty()) {
-                          return rank + results[r].value();
+                          return classify_undisturbed(rank + results[r].value());
                         }
                       }
-                      return complaint;
+                      return classify_undisturbed(complaint);
                     });
 }
 

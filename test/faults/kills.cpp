@@ -11,12 +11,9 @@
 
 #include <csignal>
 #include <ctime>
-#include <dirent.h>
 #include <optional>
 #include <random>
-#include <set>
 #include <string_view>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -56,20 +53,6 @@ struct plan {
   }
 };
 
-std::set<std::string> names_in(char const* path) {
-  std::set<std::string> names;
-  if (DIR* const d = ::opendir(path); d != nullptr) {
-    while (dirent const* const entry = ::readdir(d)) {
-      names.insert(entry->d_name);
-    }
-    ::closedir(d);
-  }
-  return names;
-}
-std::size_t open_descriptors() {
-  return names_in("/proc/self/fd").size();
-}
-
 /// Kills this process after `wait`, in whatever it is doing.
 void die_after(std::chrono::microseconds wait) {
   sigevent notification{};
@@ -101,7 +84,8 @@ verdict sum_ones(World& world, std::size_t count) {
   tutti::allreduce{world, tutti::doubling{}, tutti::sum<int>{}}(v);
   for (int const x : v) {
     if (x != static_cast<int>(world.size())) {
-      return "a sum of " + std::to_string(world.size()) + " ones is " + std::to_string(x);
+      return std::string(tutti::faults::wrong_number) + "a sum of " + std::to_string(world.size()) + " ones is " +
+             std::to_string(x);
     }
   }
   return "";
@@ -117,7 +101,9 @@ verdict repeat_until_death(Work&& work) {
       }
     }
   } catch (tutti::error const& e) {
-    return e.kind() == tutti::failure::deadline || e.kind() == tutti::failure::mismatch ? e.what() : "";
+    return e.kind() == tutti::failure::deadline   ? std::string(tutti::faults::hang) + e.what()
+           : e.kind() == tutti::failure::mismatch ? e.what()
+                                                  : "";
   }
 }
 
@@ -132,7 +118,9 @@ verdict names_the_victim(tutti::error const& e, World const& world, rank_type vi
   }
   bool const is_named =
       is_member ? e.at_fault().size() == 1 && world.parent_rank(e.at_fault()[0]) == victim : names_other;
-  return is_named ? "" : "killed was rank " + std::to_string(victim) + ", and not named: " + e.what();
+  return is_named ? ""
+                  : std::string(tutti::faults::wrong_name) + "killed was rank " + std::to_string(victim) +
+                        ", and not named: " + e.what();
 }
 
 /// The program of a rank. A rank that is killed does not return.
@@ -204,12 +192,7 @@ verdict work(tutti::detail::process_rendezvous& meet, plan const& p) {
 /// Kills a rank, and checks that every other one leaves nothing open.
 verdict kill_a_rank(plan const& p) {
   auto const ends = tutti::detail::run_processes(p.ranks, [&](tutti::detail::process_rendezvous& meet) -> verdict {
-    std::size_t const initial_count = open_descriptors();
-    verdict const complaint = work(meet, p);
-    std::size_t const final_count = open_descriptors();
-    return !complaint.empty() || final_count == initial_count
-               ? complaint
-               : std::to_string(final_count) + " descriptors, not " + std::to_string(initial_count);
+    return tutti::faults::without_open_descriptors([&] { return work(meet, p); });
   });
   verdict complaints;
   for (rank_type r = 0; r < p.ranks; ++r) {
@@ -233,36 +216,27 @@ verdict kill_the_parent(plan const& p) {
   return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL ? "" : "; the parent has come to an end";
 }
 
+std::string kind(std::uint64_t seed) {
+  constexpr char const* phases[] = {"join", "split", "compute", "shrink"};
+  return std::string("killed while ranks ") + phases[static_cast<int>(plan(seed).kill_phase)];
+}
+
 verdict trial(std::uint64_t seed) {
   plan p(seed);
-  auto const names = names_in("/dev/shm");
-  std::size_t const descriptors = open_descriptors();
   if (::pipe(p.lifeline) != 0) {
     return "no pipe";
   }
-  verdict complaints = p.victim == p.ranks ? kill_the_parent(p) : kill_a_rank(p);
+  verdict const complaints = p.victim == p.ranks ? kill_the_parent(p) : kill_a_rank(p);
   ::close(p.lifeline[0]);
   ::close(p.lifeline[1]);
-  while (::waitpid(-1, nullptr, 0) > 0) {  // this process adopts orphans; they die with their parent
-  }
-  if (std::size_t const open_count = open_descriptors(); open_count != descriptors) {
-    complaints += "; " + std::to_string(open_count) + " descriptors, not " + std::to_string(descriptors);
-  }
-  for (std::string const& name : names_in("/dev/shm")) {
-    if (!names.contains(name) && name.find("tutti") != name.npos) {
-      complaints += "; /dev/shm/" + name + " is left";
-    }
-  }
-  constexpr char const* phases[] = {"joining", "splitting", "computing", "shrinking"};
   return complaints.empty()
              ? complaints
              : std::to_string(p.ranks) + " ranks" + (p.uses_tcp ? " over tcp" : "") + (p.has_helper ? ", helped" : "") +
-                   ", victim " + std::to_string(p.victim) + ", " + phases[static_cast<int>(p.kill_phase)] + complaints;
+                   ", victim " + std::to_string(p.victim) + complaints;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-  return tutti::faults::run_trials(argc, argv, "kills ranks and their parents at random moments", 100, trial);
+  return tutti::faults::run_trials(argc, argv, "kills ranks and their parents at random moments", 100, kind, trial);
 }

@@ -64,15 +64,12 @@ std::string trial_over(std::mt19937_64& dice) {
 int main(int argc, char** argv) {
   return tutti::faults::run_trials(
       argc, argv, "every survivor of a rank that is stopped, or never calls, names it and no other rank", 9,
-      [](std::uint64_t seed) -> tutti::support::verdict {
+      "stopped, or never calls", [](std::uint64_t seed) -> tutti::support::verdict {
         std::mt19937_64 dice(seed);
-        switch (seed % 3) {
-          case 0:
-            return trial_over<tutti::shared_memory>(dice);
-          case 1:
-            return trial_over<tutti::tcp>(dice);
-          default:
-            return trial_over<tutti::support::emulated_hosts<tutti::shared_memory, tutti::tcp>>(dice);
-        }
+        std::string const complaint =
+            seed % 3 == 0   ? trial_over<tutti::shared_memory>(dice)
+            : seed % 3 == 1 ? trial_over<tutti::tcp>(dice)
+                            : trial_over<tutti::support::emulated_hosts<tutti::shared_memory, tutti::tcp>>(dice);
+        return complaint.empty() ? complaint : std::string(tutti::faults::wrong_name) + complaint;
       });
 }

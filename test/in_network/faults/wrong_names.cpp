@@ -3,6 +3,7 @@
 //
 // Ranks over TCP, and over what stands on it, are killed while others are frozen and cannot hear of it: survivors
 // leave, their connections are reset, and a rank that thaws must name the rank that was killed, and no other one.
+#include <faults/board.hpp>
 #include <faults/trials.hpp>
 #include <support/switch_process.hpp>
 #include <tutti/in_network/fpga_nic.hpp>
@@ -12,15 +13,12 @@
 #include <tutti/tutti.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <concepts>
 #include <csignal>
 #include <cstddef>
-#include <new>
 #include <optional>
 #include <random>
 #include <string>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <thread>
 #include <vector>
@@ -31,14 +29,8 @@ using namespace tutti;
 using namespace tutti::detail;
 using namespace std::chrono_literals;
 
-constexpr rank_type max_ranks = 6;
-
-/// The state that all processes of a trial share.
-struct board {
-  std::atomic<pid_t> pid[max_ranks];
-  std::atomic<long> operations[max_ranks];  ///< number begun
-  std::atomic<bool> is_over;
-};
+using faults::board;
+using faults::max_ranks;
 
 /// The transport of the ranks. `served`: rank 0 serves in place of a device.
 enum class transport_kind { tcp, served, device, multicast };
@@ -116,7 +108,7 @@ template <class Transport>
         std::vector<int> v(p.count, world.rank() == root ? k : -1);
         share(v, root);
         if (std::ranges::count(v, k) != static_cast<std::ptrdiff_t>(v.size())) {
-          outcome = "a wrong broadcast";
+          outcome = std::string(faults::wrong_number) + "a wrong broadcast";
           return;
         }
       }
@@ -130,7 +122,7 @@ template <class Transport>
         int const n = static_cast<int>(world.size());
         for (int const x : v) {
           if (x != n * k + n * (n - 1) / 2) {
-            outcome = "a wrong sum";
+            outcome = std::string(faults::wrong_number) + "a wrong sum";
             return;
           }
         }
@@ -186,11 +178,8 @@ bool strike(plan const& p, board& state) {
 
 [[nodiscard]] support::verdict trial(std::uint64_t seed) {
   plan const p = plan_of(seed);
-  void* const page = ::mmap(nullptr, sizeof(board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (page == MAP_FAILED) {
-    return "no memory";
-  }
-  board& state = *::new (page) board{};
+  faults::shared_board const page;
+  board& state = *page;
   std::optional<support::switch_process> device;
   if (p.transport == transport_kind::device) {
     device.emplace();
@@ -211,26 +200,27 @@ bool strike(plan const& p, board& state) {
   state.is_over = true;
   int status = 0;
   ::waitpid(killer, &status, 0);
-  ::munmap(page, sizeof(board));
 
   constexpr char const* names[] = {"tcp", "rank 0 in place of a device", "a device", "a group"};
-  support::verdict faults = status == 0 ? "" : "the ranks ended before anything was done to them; ";
+  support::verdict complaints = status == 0 ? "" : "the ranks ended before anything was done to them; ";
   for (rank_type r = 0; r < p.ranks; ++r) {
     if (r == p.victim) {
       continue;
     }
     std::string const report = ends[r].has_value() ? ends[r].value() : ends[r].failure().text;
     if (report != list_ranks({p.victim})) {
-      faults += "rank " + std::to_string(r) + " of " + std::to_string(p.ranks) + " says '" + report +
-                "', killed was rank " + std::to_string(p.victim) + " over " + names[static_cast<int>(p.transport)] +
-                (p.thaw_delay > 0ms ? ", frozen rank " + std::to_string(p.frozen_rank) : "") + "; ";
+      complaints += std::string(faults::wrong_name) + "rank " + std::to_string(r) + " of " + std::to_string(p.ranks) +
+                    " says '" + report + "', killed was rank " + std::to_string(p.victim) + " over " +
+                    names[static_cast<int>(p.transport)] +
+                    (p.thaw_delay > 0ms ? ", frozen rank " + std::to_string(p.frozen_rank) : "") + "; ";
     }
   }
-  return faults;
+  return complaints;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  return tutti::faults::run_trials(argc, argv, "ranks are killed while others are frozen", 40, trial);
+  return tutti::faults::run_trials(argc, argv, "ranks are killed while others are frozen", 40,
+                                   "killed while others are frozen", trial);
 }

@@ -101,6 +101,11 @@ TUTTI_DECL void mesh::adopt_fault(tutti::fault const& cause, bool to_all) {
       open_broadcast_connection(r);
     }
   }
+  // A connection may have been reset on its way: its peer lives, and its own end stays open in silence.
+  if (cause.kind == failure::peer_lost && cause.reporter == rank_ && cause.code == 0 && cause.culprit < size() &&
+      connections_[cause.culprit] != nullptr && !connections_[cause.culprit]->reader.has_said_bye()) {
+    open_broadcast_connection(cause.culprit);
+  }
 }
 
 TUTTI_DECL void mesh::add_connection(rank_type peer, wire bytes, hello const& peer_hello) {
