@@ -54,7 +54,7 @@ TUTTI_DECL proof proof_key::prove(std::string_view label,
   auto const append = [&](std::string_view text) {
     auto& length = lengths[count / 2];
     for (std::size_t i = 0; i < length.size(); ++i) {
-      length[i] = static_cast<std::byte>(static_cast<std::uint64_t>(text.size()) >> (8 * i));
+      length[i] = static_cast<std::byte>(std::uint64_t{text.size()} >> (8 * i));
     }
     texts[count++] = text_of(length);
     texts[count++] = text;
