@@ -1,17 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/detail/net/proof.hpp>
-#include <tutti/secure/detail/openssl_hash.hpp>
+// OpenSSL 3 for worlds with a secret. One source of a program that has one includes this header; then ranks prove who
+// they are, over any transport.
 
-/// The library of cryptography (OpenSSL 3) of a program whose world has a secret. One source of the program includes
-/// this header.
-namespace tutti::inline v0_1_0::detail::secure {
+#include <tutti/extend/rendezvous.hpp>
+#include <tutti/extend/transport.hpp>
+#include <tutti/secure/detail/registration.hpp>
+#include <tutti/transport/tcp.hpp>
 
-/// True once OpenSSL is registered: before `main`.
-inline bool const is_registered = [] {
-  net::registered_hash = &openssl_hash;
-  return true;
-}();
+#include <string_view>
+#include <utility>
 
-}  // namespace tutti::detail::secure
+namespace tutti::inline v0_1_0 {
+
+/// The transport `tcp` with encryption, TLS 1.3: nobody on the path reads or changes what ranks send each other, or
+/// takes a rank's place. The rendezvous must have a secret.
+///
+/// Connections are encrypted after both ranks have proved that they know the secret, so strangers never reach OpenSSL.
+///
+/// Cost: about 1 GB/s of a core at each end, 4 us a message, and for each peer a handshake of 0.6 ms and 120 KiB.
+class secure_tcp : public tcp {
+ public:
+  /// The name of the transport in errors and traces.
+  static constexpr std::string_view name = "secure_tcp";
+
+  /// Joins the world, as `tcp` does.
+  /// @throws error (failure::join) as `tcp`, or if the rendezvous has no secret
+  template <locates_hosts M>
+  explicit secure_tcp(M& meet, options settings = {}) : tcp(meet, (settings.encryption = true, std::move(settings))) {}
+};
+
+static_assert(transport<secure_tcp> && detects_mismatch<secure_tcp>);
+
+}  // namespace tutti

@@ -44,12 +44,12 @@ BOOST_AUTO_TEST_CASE(a_rank_that_only_waits_connects) {
 /// secret.
 BOOST_AUTO_TEST_CASE(both_connect_at_once) {
   constexpr int rounds = 150;
-  world_secret const secret = make_secret("sixteen or more letters");
+  world_secret const& secret = support::secret_of_tests;
   for (int round = 0; round < rounds; ++round) {
     constexpr rank_type n = 3;
     std::barrier start(n);
     auto const verdicts = support::thread_ranks::run(n, [&](auto& meet) -> support::verdict {
-      support::secret_rendezvous at(meet, round % 2 == 0 ? world_secret() : secret);
+      support::secret_rendezvous at{meet, round % 2 == 0 ? world_secret() : secret};
       tutti::tcp t(at);
       start.arrive_and_wait();
       std::vector<laws::planned_message> const sizes{{0, 100}, {0, 300'000}, {0, 0}};
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(both_connect_at_once) {
 /// Ranks that could not understand each other are named before the first connection, by all ranks.
 BOOST_AUTO_TEST_CASE(another_version_secret_or_encryption_is_named) {
   using detail::tcp::endpoint_info;
-  world_secret const secret = make_secret("sixteen or more letters");
+  world_secret const& secret = support::secret_of_tests;
   world_secret const other = make_secret("another, as long as this");
   net::address const at = net::resolve("127.0.0.1", 4711).front();
   auto const objection = [&](endpoint_info const& first, endpoint_info const& second) -> std::string {
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(another_version_secret_or_encryption_is_named) {
 
 /// The key of a world's hellos is another in each world of one secret.
 BOOST_AUTO_TEST_CASE(each_world_has_a_key_of_its_own) {
-  world_secret const secret = make_secret("sixteen or more letters");
+  world_secret const& secret = support::secret_of_tests;
   net::address const at = net::resolve("127.0.0.1", 4711).front();
   tcp_options o;
   o.world = {1, 2};

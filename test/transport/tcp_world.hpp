@@ -5,25 +5,50 @@
 #include <support/thread_ranks.hpp>
 #include <support/toy_hash.hpp>
 #include <tutti/detail/bootstrap/threads.hpp>
+#include <tutti/detail/net/proof.hpp>
 #include <tutti/extend/secret.hpp>
 #include <tutti/transport/tcp.hpp>
 
 #include <algorithm>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <thread>
+#include <vector>
 
 namespace tutti::support {
 
-/// A rendezvous of threads that share a secret.
-struct secret_rendezvous : tutti::detail::thread_rendezvous {
-  secret_rendezvous(thread_rendezvous const& place, world_secret const& shared_key)
-      : thread_rendezvous(place), key(shared_key) {}
+/// A rendezvous of ranks on one host, with a secret.
+template <class Meet>
+struct secret_rendezvous {
+  static constexpr bool one_host = true;
 
+  Meet& meet;
   world_secret key;
 
+  [[nodiscard]] rank_type rank() const { return meet.rank(); }
+  [[nodiscard]] rank_type size() const { return meet.size(); }
+  std::vector<std::string> exchange(std::string_view text) { return meet.exchange(text); }
   [[nodiscard]] world_secret secret() const { return key; }
 };
-static_assert(shares_secret<secret_rendezvous>);
+template <class Meet>
+secret_rendezvous(Meet&, world_secret) -> secret_rendezvous<Meet>;
+static_assert(shares_secret<secret_rendezvous<tutti::detail::thread_rendezvous>>);
+
+/// The secret of test worlds.
+inline world_secret const secret_of_tests = tutti::detail::make_secret("sixteen or more letters");
+
+/// Ranks of `Ranks` (threads or processes) that share a secret.
+template <class Ranks = thread_ranks>
+struct secret_ranks {
+  template <class F>
+  static std::vector<verdict> run(rank_type n, F const& f) {
+    return Ranks::run(n, [&](auto& meet) -> verdict {
+      secret_rendezvous at{meet, secret_of_tests};
+      return f(at);
+    });
+  }
+};
 
 /// The ranks of a tcp world, all driven by this thread, so that a test sets the order in which they act.
 struct tcp_ranks {
@@ -32,7 +57,8 @@ struct tcp_ranks {
     std::vector<std::thread> threads;
     for (rank_type r = 0; r < n; ++r) {
       threads.emplace_back([&, r] {
-        secret_rendezvous meet({place, r}, secret);
+        tutti::detail::thread_rendezvous at(place, r);
+        secret_rendezvous meet{at, secret};
         ranks[r] = std::make_unique<tcp>(meet, o);
         for (std::uint32_t lane = 0; lane < lane_count; ++lane) {
           ranks[r]->begin({lane, 0}, laws::a_call(1));

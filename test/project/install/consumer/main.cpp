@@ -24,6 +24,7 @@ static_assert(sizeof(tutti::cuda::array<float>) != 0);  // compiled only: few ho
 #endif
 #ifdef WITH_secure
 #include <tutti/secure.hpp>
+static_assert(tutti::transport<tutti::secure_tcp>);
 #endif
 #ifdef WITH_simulation
 #include <tutti/simulation/simulate.hpp>

@@ -23,7 +23,7 @@ class Tutti(CMakePackage):
     variant("mpi", default=False, description="What tutti::mpi needs: worlds that meet over MPI")
     variant("nn", default=False, description="What tutti::nn, the trainer, needs")
     variant("nn_images", default=False, when="+nn", description="What tutti::nn_images, pictures, needs")
-    variant("secure", default=False, description="What tutti::secure, proofs of identity, needs")
+    variant("secure", default=False, description="What tutti::secure, proofs of identity and encryption, needs")
     variant("verbs", default=False, description="What tutti::verbs, RDMA, needs")
 
     depends_on("cxx", type="build")
