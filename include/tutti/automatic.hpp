@@ -16,7 +16,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -183,7 +182,9 @@ class automatic : public selection {
       if (world.rank() == 0) {
         detail::standard_numbers const reservation;
         std::ifstream file(options.file, std::ios::binary);
-        text.assign(std::istreambuf_iterator<char>(file), {});
+        text.resize(detail::profile_text::longest);
+        file.read(text.data(), static_cast<std::streamsize>(text.size()));
+        text.resize(static_cast<std::size_t>(file.gcount()));
       }
       share(world, text, 0);
     }

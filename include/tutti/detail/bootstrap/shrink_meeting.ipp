@@ -96,7 +96,7 @@ TUTTI_DECL channel shrink_meeting::visit(rank_type host, duration patience, std:
     }
     shrink_message verdict;
     if (state == io::complete && answer.kind == bootstrap_frame_kind::table && verdict.parse(answer.payload) &&
-        verdict.world == self_.world && verdict.counts(self_.rank)) {
+        verdict.world == self_.world && verdict.counts(self_.rank) && verdict.members.back() < places_.size()) {
       members = std::move(verdict.members);
       return line;
     }

@@ -19,7 +19,7 @@ struct shrink_message {
 
   std::string world;               ///< identifies the world
   rank_type rank = no_rank;        ///< the sender
-  std::vector<rank_type> members;  ///< the members that the sender knows of
+  std::vector<rank_type> members;  ///< the members that the sender knows of, in ascending order
 
   [[nodiscard]] std::string text() const;
   /// An upper bound for the bytes of a text, and of the proof in a notice, in a world of `ranks` ranks.

@@ -6,6 +6,7 @@
 #include <tutti/extend/packing.hpp>
 
 #include <algorithm>
+#include <functional>
 
 namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
@@ -31,7 +32,8 @@ TUTTI_DECL bool shrink_message::parse(std::string_view bytes) {
   for (std::uint64_t count = u.number(); u.good() && count > 0; --count) {
     members.push_back(u.number_as<rank_type>());
   }
-  return u.is_complete() && has_version;
+  bool const ascends = std::adjacent_find(members.begin(), members.end(), std::greater_equal()) == members.end();
+  return u.is_complete() && has_version && ascends;
 }
 
 TUTTI_DECL bool shrink_message::counts(rank_type member_rank) const noexcept {

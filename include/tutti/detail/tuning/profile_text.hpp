@@ -24,6 +24,7 @@ namespace profile_text {
 
 inline constexpr std::string_view title = "tutti-profile 7";
 inline constexpr std::size_t max_points = 64;
+inline constexpr std::size_t longest = std::size_t{1} << 17;  ///< bytes, more than all points of all links take
 
 /// Reads a profile word by word.
 class reader {

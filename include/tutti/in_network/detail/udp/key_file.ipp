@@ -13,6 +13,7 @@ namespace tutti::inline v0_1_0::detail::udp {
 TUTTI_DECL secret_key read_key(std::string const& path) {
   standard_numbers const reserved_numbers;
   std::ifstream file(path);
+  file.width(100);  // a device may hold characters without end
   std::string text;
   if (!(file >> text)) {
     throw error(failure::join, "the key file " + path +
