@@ -8,10 +8,10 @@
 #include <weak/programs.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cinttypes>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -147,26 +147,26 @@ bool all_lines_are_met(std::vector<source_line> const& lines) {
   return holds;
 }
 
-double seconds_since(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+double seconds_since(std::clock_t begin) {
+  return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
 }
 
 bool protocols_hold(std::string const& part) {
   bool holds = true;
   std::vector<source_line> lines;
-  // By file, line and weaker order: the first program that fails.
-  std::map<std::tuple<std::string, int, int>, std::string> mutants;
+  // The first program that fails, for each file, line, kind of instruction and weaker order.
+  std::map<std::tuple<std::string, int, operation_kind, int>, std::string> mutants;
   std::printf("\n%-42s %10s %10s %8s %6s %8s %8s\n", "program", "executions", "states", "seconds", "tried", "found",
               "seconds");
   for (program const& p : protocols()) {
     if (p.name.find(part) == std::string::npos) {
       continue;
     }
-    auto const begin = std::chrono::steady_clock::now();
+    std::clock_t const begin = std::clock();
     std::vector<site> sites;
     result const r = explore(p, {}, &sites);
     double const seconds = seconds_since(begin);
-    auto const mutants_begin = std::chrono::steady_clock::now();
+    std::clock_t const mutants_begin = std::clock();
     add_lines(lines, sites);
     int trials = 0;
     int failures = 0;
@@ -176,7 +176,7 @@ bool protocols_hold(std::string const& part) {
       });
       for (int const order : is_met ? weaker_orders(line) : std::vector<int>()) {
         // Orders that are known to be necessary are not tried again.
-        if (std::string& finder = mutants[{line.file, line.number, order}]; finder.empty()) {
+        if (std::string& finder = mutants[{line.file, line.number, line.kind, order}]; finder.empty()) {
           ++trials;
           if (std::string const failure = explore(p, {line.addresses, order}).failure; !failure.empty()) {
             ++failures;
@@ -191,7 +191,7 @@ bool protocols_hold(std::string const& part) {
   }
   std::printf("\nWeaker orders, and the programs that fail with them\n");
   for (auto const& [key, finder] : mutants) {
-    auto const& [file, number, order] = key;
+    auto const& [file, number, kind, order] = key;
     std::printf("%s:%d: %s\n    %s -> %s\n", short_name(file).c_str(), number,
                 lines_of_file(file)[static_cast<std::size_t>(number) - 1].c_str(), order_name(order).c_str(),
                 finder.empty() ? "none   <-- WRONG" : finder.c_str());

@@ -204,7 +204,7 @@ class parts final : public world<2> {
 class loan final : public world<2> {
  public:
   /// @param in_place the result is written to the lender's memory as it is made, not when the loan is returned
-  loan(rank_type sleeper, bool in_place) : world(sleeper, true), is_in_place_(in_place) {}
+  explicit loan(bool in_place) : world(all_sleep, true), is_in_place_(in_place) {}
   void run(int thread) override {
     if (thread == 0) {
       std::memset(block_, 1, sizeof block_);
@@ -242,7 +242,7 @@ auto const none_died = [](rank_type) { return false; };
 /// A rank that sends a message and leaves because of a fault elsewhere.
 class sender_leaves final : public world<2> {
  public:
-  explicit sender_leaves(rank_type sleeper) : world(sleeper, true) {}
+  sender_leaves() : world(all_sleep, true) {}
   void run(int thread) override {
     fault const reason{.kind = failure::deadline, .culprit = 7, .reporter = 5, .elsewhere = true};
     if (thread == 0) {
@@ -264,7 +264,7 @@ class sender_leaves final : public world<2> {
 class receiver_leaves final : public world<2> {
  public:
   /// @param is_released the receiver releases the message before
-  receiver_leaves(rank_type sleeper, bool is_released) : world(sleeper, true), is_released_(is_released) {}
+  explicit receiver_leaves(bool is_released) : world(all_sleep, true), is_released_(is_released) {}
   void run(int thread) override {
     if (thread == 0) {
       std::memset(block_, 1, sizeof block_);
@@ -293,7 +293,7 @@ class receiver_leaves final : public world<2> {
 /// A rank that leaves while others may work in its memory: then it sets the fault first.
 class lender_leaves final : public world<2> {
  public:
-  explicit lender_leaves(rank_type sleeper) : world(sleeper, true) {}
+  lender_leaves() : world(all_sleep, true) {}
   void run(int thread) override {
     if (thread == 0) {
       std::memset(block_, 1, sizeof block_);
@@ -578,12 +578,12 @@ std::vector<program> protocols() {
   add("parts", 2, std::type_identity<parts>(), all_poll, 2U);
   add("parts, sender sleeps", 2, std::type_identity<parts>(), 0U, 1U);
   add("parts, receiver sleeps", 2, std::type_identity<parts>(), 1U, 1U);
-  add("loan, result in place", 2, std::type_identity<loan>(), 0U, true);
-  add("loan, result copied", 2, std::type_identity<loan>(), 1U, false);
-  add("sender leaves", 2, std::type_identity<sender_leaves>(), 1U);
-  add("receiver leaves", 2, std::type_identity<receiver_leaves>(), 0U, true);
-  add("receiver leaves, message not released", 2, std::type_identity<receiver_leaves>(), 0U, false);
-  add("lender leaves", 2, std::type_identity<lender_leaves>(), 1U);
+  add("loan, result in place", 2, std::type_identity<loan>(), true);
+  add("loan, result copied", 2, std::type_identity<loan>(), false);
+  add("sender leaves", 2, std::type_identity<sender_leaves>());
+  add("receiver leaves", 2, std::type_identity<receiver_leaves>(), true);
+  add("receiver leaves, message not released", 2, std::type_identity<receiver_leaves>(), false);
+  add("lender leaves", 2, std::type_identity<lender_leaves>());
   using peers = std::type_identity<memory_of_peers>;
   add("memory of peers, owner finds the fault", 3, peers(), 0U, memory_of_peers::ends);
   add("memory of peers, borrower finds the fault", 3, peers(), 1U, memory_of_peers::ends);
