@@ -126,7 +126,8 @@ times run_world(kind k, std::size_t ranks, std::vector<std::size_t> const& lengt
       times durations(count, -1);
       try {
         ::setenv("TUTTI_RANK", std::to_string(r).c_str(), 1);
-        durations = k == kind::encrypted ? measure<tutti::secure_tcp>(begin, lengths) : measure<tutti::tcp>(begin, lengths);
+        durations =
+            k == kind::encrypted ? measure<tutti::secure_tcp>(begin, lengths) : measure<tutti::tcp>(begin, lengths);
       } catch (std::exception const& e) {
         std::fprintf(stderr, "rank %zu: %s\n", r, e.what());
       }

@@ -16,9 +16,9 @@ inline constexpr std::int64_t size_limit = std::int64_t{1} << 30;
 
 /// Linear interpolation between the values at two sizes.
 struct line_between {
-  line_between(std::size_t first, std::size_t second, std::size_t size)
+  line_between(std::size_t first, std::size_t second, std::size_t bytes)
       : width(static_cast<std::int64_t>(second - first)),
-        target(static_cast<std::int64_t>(std::min<std::uint64_t>(size - first, price_limit))) {}
+        target(static_cast<std::int64_t>(std::min<std::uint64_t>(bytes - first, price_limit))) {}
 
   std::int64_t width;   ///< second size minus first size
   std::int64_t target;  ///< wanted size minus first size
@@ -26,10 +26,10 @@ struct line_between {
     std::int64_t const rise = second - first;
     std::int64_t const remainder = rise % width * (target % width) / width;  // below size_limit squared
     std::int64_t whole = 0;
-    std::int64_t rest = 0;
+    std::int64_t multiple = 0;
     bool const is_far = __builtin_mul_overflow(rise / width, target, &whole) ||
-                        __builtin_mul_overflow(rise % width, target / width, &rest) ||
-                        __builtin_add_overflow(whole, rest, &whole) ||
+                        __builtin_mul_overflow(rise % width, target / width, &multiple) ||
+                        __builtin_add_overflow(whole, multiple, &whole) ||
                         __builtin_add_overflow(whole, first + remainder, &whole);
     return is_far ? (rise < 0 ? -price_limit : price_limit) : std::clamp(whole, -price_limit, price_limit);
   }

@@ -110,8 +110,8 @@ class timed_schedule {
     std::int64_t const half_time = run(network, segment_limit / 2);
     std::int64_t const whole_time = run(network, segment_limit);
     std::int64_t end = whole_time;
-    advance(end, product((whole_time - half_time) / (segment_limit - segment_limit / 2), count - segment_limit));
-    return (std::max)(end, product(busiest(network), count));
+    advance(end, total((whole_time - half_time) / (segment_limit - segment_limit / 2), count - segment_limit));
+    return (std::max)(end, total(busiest(network), count));
   }
 
   /// A lower bound of `time`: the work of the busiest processor or interface. Costs a fraction of `time`, as no events
@@ -120,7 +120,7 @@ class timed_schedule {
   [[nodiscard]] std::int64_t least_time(Network const& network, std::size_t bytes, std::size_t segment_bytes = 0,
                                         partition const* blocks = nullptr) {
     std::size_t const count = set_vector(bytes, segment_bytes, blocks);
-    return product(busiest(network), count);
+    return total(busiest(network), count);
   }
 
  private:
@@ -129,9 +129,9 @@ class timed_schedule {
 
   /// Adds a price, or the sum of a few, to a time.
   static void advance(std::int64_t& time, std::int64_t price) noexcept { time = (std::min)(time + price, latest); }
-  [[nodiscard]] static std::int64_t product(std::int64_t price, std::size_t count) noexcept {
-    std::int64_t result = 0;
-    return __builtin_mul_overflow(price, count, &result) ? latest : (std::clamp)(result, -latest, latest);
+  [[nodiscard]] static std::int64_t total(std::int64_t price, std::size_t count) noexcept {
+    std::int64_t product = 0;
+    return __builtin_mul_overflow(price, count, &product) ? latest : (std::clamp)(product, -latest, latest);
   }
 
   /// A message in flight, or one that has arrived.
