@@ -7,6 +7,7 @@
 #include "common/settings.hpp"
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/alltoall.hpp>
+#include <tutti/collective/send_recv.hpp>
 #include <tutti/join.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/secure.hpp>
@@ -19,8 +20,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <fcntl.h>
 #include <netinet/in.h>
-#include <numeric>
+#include <netinet/tcp.h>
+#include <openssl/ssl.h>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <sys/socket.h>
@@ -33,7 +37,9 @@ namespace {
 constexpr std::string_view usage = R"(usage: trust [name=value...]
 
   Starts processes that join a world at 127.0.0.1, as three kinds that take turns: tcp without a secret, tcp with one,
-  and secure_tcp (TLS 1.3). Prints medians, and the ratio to tcp without a secret in the same round.
+  and secure_tcp (TLS 1.3). For messages from one rank to the other and back, two programs without tutti take turns with
+  them: sockets, and OpenSSL over sockets (SSL_set_fd). Both spin. Prints medians, and the ratio to tcp without
+  a secret in the same round.
 
   joiners=16         ranks of the world whose joining, and first alltoall, is measured
   ranks=2            ranks of the world whose allreduces are measured
@@ -42,9 +48,9 @@ constexpr std::string_view usage = R"(usage: trust [name=value...]
 )";
 
 /// The ways in which a world is made.
-enum class kind { open, secret, encrypted };
-constexpr std::array kinds{kind::open, kind::secret, kind::encrypted};
-constexpr std::array<char const*, 3> names{"tcp", "tcp, secret", "secure_tcp"};
+enum class kind { open, secret, encrypted, sockets, openssl };
+constexpr std::array kinds{kind::open, kind::secret, kind::encrypted, kind::sockets, kind::openssl};
+constexpr std::array<char const*, kinds.size()> names{"tcp", "tcp, secret", "secure_tcp", "sockets", "OpenSSL"};
 
 double median(std::vector<double> v) {
   std::sort(v.begin(), v.end());
@@ -66,12 +72,37 @@ std::string free_port() {
   return std::to_string(ntohs(address.sin_port));
 }
 
-/// The times of one world, in milliseconds: of joining, of the first alltoall, and of an allreduce of each length.
+/// Times in milliseconds: of joining, of the first alltoall, and for each length of an allreduce and of a message there
+/// and back. What has not been measured is 0.
 using times = std::vector<double>;
+
+double milliseconds_since(std::int64_t begin) {
+  return static_cast<double>(bench::now() - begin) * 1e-6;
+}
+/// The number of repetitions for this length.
+std::size_t repetitions(std::size_t bytes) {
+  return std::clamp<std::size_t>((std::size_t{1} << 26U) / (bytes + 20000), 20, 2000);
+}
+/// The mean time of a message there and back, of one end that calls `send` and `receive`; each fills or checks bytes.
+template <class Send, class Receive>
+double time_of_messages(bool begins, std::size_t bytes, Send send, Receive receive) {
+  std::vector<char> message(bytes, begins ? 'a' : 'b');
+  std::vector<char> answer(bytes);
+  std::size_t const count = repetitions(bytes);
+  std::int64_t begin = 0;
+  for (std::size_t i = 0; i < count + count / 4; ++i) {
+    begin = i == count / 4 ? bench::now() : begin;
+    begins ? (send(message), receive(answer)) : (receive(answer), send(message));
+  }
+  double const result = milliseconds_since(begin) / static_cast<double>(count);
+  if (answer.front() != (begins ? 'b' : 'a') || answer.back() != answer.front()) {
+    throw std::runtime_error("a message was wrong");
+  }
+  return result;
+}
 
 template <class Transport>
 times measure(std::int64_t begin, std::vector<std::size_t> const& lengths) {
-  auto const milliseconds_since = [](std::int64_t t) { return static_cast<double>(bench::now() - t) * 1e-6; };
   times result;
   auto world = tutti::join<Transport>();
   result.push_back(milliseconds_since(begin));
@@ -88,7 +119,7 @@ times measure(std::int64_t begin, std::vector<std::size_t> const& lengths) {
   for (std::size_t const bytes : lengths) {
     std::vector<float> v(bytes / sizeof(float), 0.F);
     tutti::allreduce sum{world, tutti::ring{}, tutti::sum<float>{}};
-    std::size_t const count = std::clamp<std::size_t>((std::size_t{1} << 26U) / (bytes + 20000), 20, 2000);
+    std::size_t const count = repetitions(bytes);
     for (std::size_t i = 0; i < count / 4; ++i) {
       sum(v);
     }
@@ -104,6 +135,134 @@ times measure(std::int64_t begin, std::vector<std::size_t> const& lengths) {
     if (v.back() != (world.rank() == 0 ? 1.F : 0.F)) {
       throw std::runtime_error("a sum was wrong");
     }
+    tutti::send give{world};
+    tutti::recv take{world};
+    double time = 0;
+    if (world.rank() < 2) {
+      tutti::rank_type const peer = 1 - world.rank();
+      time = time_of_messages(
+          world.rank() == 0, bytes, [&](auto& m) { give(m, peer); }, [&](auto& m) { take(m, peer); });
+    }
+    result.push_back(time);
+  }
+  return result;
+}
+
+/// A connection of this program, with TLS 1.3 by OpenSSL or without. It never sleeps.
+class plain_connection {
+ public:
+  plain_connection(int fd, bool is_client, bool is_encrypted) : fd_(fd) {
+    int const enable = 1;
+    ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &enable, sizeof enable);
+    ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
+    if (!is_encrypted) {
+      return;
+    }
+    SSL_CTX* const context = SSL_CTX_new(TLS_method());
+    SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION);
+    SSL_CTX_set_ciphersuites(context, "TLS_AES_128_GCM_SHA256");
+    SSL_CTX_set_num_tickets(context, 0);
+    SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    SSL_CTX_set_psk_use_session_callback(
+        context, [](SSL* ssl, EVP_MD const*, unsigned char const** id, std::size_t* size, SSL_SESSION** session) {
+          *id = reinterpret_cast<unsigned char const*>("bench");
+          *size = 5;
+          *session = make_session(ssl);
+          return 1;
+        });
+    SSL_CTX_set_psk_find_session_callback(context,
+                                          [](SSL* ssl, unsigned char const*, std::size_t, SSL_SESSION** session) {
+                                            *session = make_session(ssl);
+                                            return 1;
+                                          });
+    ssl_ = SSL_new(context);
+    SSL_set_fd(ssl_, fd);
+    is_client ? SSL_set_connect_state(ssl_) : SSL_set_accept_state(ssl_);
+    for (int result = 0; (result = SSL_do_handshake(ssl_)) != 1;) {
+      examine(result);
+    }
+  }
+  plain_connection(plain_connection const&) = delete;
+  plain_connection& operator=(plain_connection const&) = delete;
+  ~plain_connection() { SSL_free(ssl_); }
+
+  void send(std::vector<char> const& message) {
+    for (std::size_t offset = 0; offset != message.size();) {
+      if (ssl_ == nullptr) {
+        ssize_t const n = ::send(fd_, message.data() + offset, message.size() - offset, MSG_NOSIGNAL);
+        offset += static_cast<std::size_t>(std::max<ssize_t>(n, 0));
+        continue;
+      }
+      std::size_t n = 0;
+      int const result = SSL_write_ex(ssl_, message.data() + offset, message.size() - offset, &n);
+      result == 1 ? static_cast<void>(offset += n) : examine(result);
+    }
+  }
+  void receive(std::vector<char>& message) {
+    for (std::size_t offset = 0; offset != message.size();) {
+      if (ssl_ == nullptr) {
+        ssize_t const n = ::recv(fd_, message.data() + offset, message.size() - offset, 0);
+        offset += static_cast<std::size_t>(std::max<ssize_t>(n, 0));
+        continue;
+      }
+      std::size_t n = 0;
+      int const result = SSL_read_ex(ssl_, message.data() + offset, message.size() - offset, &n);
+      result == 1 ? static_cast<void>(offset += n) : examine(result);
+    }
+  }
+
+ private:
+  static SSL_SESSION* make_session(SSL* ssl) {
+    unsigned char const cipher[] = {0x13, 0x01};  // TLS_AES_128_GCM_SHA256
+    unsigned char const key[32] = {1, 2, 3};
+    SSL_SESSION* const session = SSL_SESSION_new();
+    SSL_SESSION_set1_master_key(session, key, sizeof key);
+    SSL_SESSION_set_cipher(session, SSL_CIPHER_find(ssl, cipher));
+    SSL_SESSION_set_protocol_version(session, TLS1_3_VERSION);
+    return session;
+  }
+  /// @throws std::runtime_error unless OpenSSL waits for the socket
+  void examine(int result) const {
+    int const reason = SSL_get_error(ssl_, result);
+    if (reason != SSL_ERROR_WANT_READ && reason != SSL_ERROR_WANT_WRITE) {
+      throw std::runtime_error("TLS fails");
+    }
+  }
+
+  int fd_;
+  SSL* ssl_ = nullptr;
+};
+
+/// The times of messages there and back without tutti.
+times measure_plain(bool is_first, bool is_encrypted, std::vector<std::size_t> const& lengths) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<std::uint16_t>(std::atoi(std::getenv("TUTTI_MASTER_PORT"))));
+  int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+  if (is_first) {
+    int const enable = 1;
+    ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &enable, sizeof enable);
+    if (::bind(socket, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 || ::listen(socket, 1) != 0) {
+      throw std::runtime_error("no socket listens");
+    }
+    socket = ::accept(socket, nullptr, nullptr);
+  } else {
+    for (int tries = 0; ::connect(socket, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0; ++tries) {
+      if (tries == 1000) {
+        throw std::runtime_error("nothing listens");
+      }
+      ::close(socket);
+      ::usleep(1000);
+      socket = ::socket(AF_INET, SOCK_STREAM, 0);
+    }
+  }
+  plain_connection line(socket, !is_first, is_encrypted);
+  times result{0, 0};
+  for (std::size_t const bytes : lengths) {
+    result.push_back(0);
+    result.push_back(time_of_messages(
+        is_first, bytes, [&](auto& m) { line.send(m); }, [&](auto& m) { line.receive(m); }));
   }
   return result;
 }
@@ -114,20 +273,23 @@ times run_world(kind k, std::size_t ranks, std::vector<std::size_t> const& lengt
   ::setenv("TUTTI_MASTER_ADDR", "127.0.0.1", 1);
   ::setenv("TUTTI_MASTER_PORT", free_port().c_str(), 1);
   ::setenv("TUTTI_JOB", "bench", 1);
-  k == kind::open ? ::unsetenv("TUTTI_SECRET") : ::setenv("TUTTI_SECRET", "a secret of this benchmark alone", 1);
+  bool const has_secret = k == kind::secret || k == kind::encrypted;
+  has_secret ? ::setenv("TUTTI_SECRET", "a secret of this benchmark alone", 1) : ::unsetenv("TUTTI_SECRET");
   std::array<int, 2> ends{};
   if (::pipe(ends.data()) != 0) {
     throw std::runtime_error("no pipe");
   }
-  std::size_t const count = 2 + lengths.size();
+  std::size_t const count = 2 + 2 * lengths.size();
   std::int64_t const begin = bench::now();
   for (std::size_t r = 0; r < ranks; ++r) {
     if (::fork() == 0) {
       times durations(count, -1);
       try {
         ::setenv("TUTTI_RANK", std::to_string(r).c_str(), 1);
-        durations =
-            k == kind::encrypted ? measure<tutti::secure_tcp>(begin, lengths) : measure<tutti::tcp>(begin, lengths);
+        bool const is_plain = k == kind::sockets || k == kind::openssl;
+        durations = is_plain               ? measure_plain(r == 0, k == kind::openssl, lengths)
+                    : k == kind::encrypted ? measure<tutti::secure_tcp>(begin, lengths)
+                                           : measure<tutti::tcp>(begin, lengths);
       } catch (std::exception const& e) {
         std::fprintf(stderr, "rank %zu: %s\n", r, e.what());
       }
@@ -157,34 +319,38 @@ times run_world(kind k, std::size_t ranks, std::vector<std::size_t> const& lengt
 }
 
 /// Prints a row for each measurement: the medians of all kinds, and their ratios to the first.
-void report(std::size_t ranks, std::vector<std::size_t> const& lengths, std::size_t rounds, bool joins) {
+void report(std::size_t ranks, std::vector<std::size_t> const& lengths, std::size_t rounds) {
+  bool const joins = lengths.empty();
+  std::size_t const count = joins ? 3 : kinds.size();
   std::vector<std::string> titles{"join", "first alltoall"};
   for (std::size_t const bytes : lengths) {
-    titles.push_back("allreduce " + std::to_string(bytes) + " B");
+    titles.push_back("allreduce, " + std::to_string(bytes) + " B");
+    titles.push_back("there and back, " + std::to_string(bytes) + " B");
   }
-  std::vector<std::array<std::vector<double>, 3>> durations(titles.size());
-  std::vector<std::array<std::vector<double>, 3>> ratios(titles.size());
+  std::vector<std::array<std::vector<double>, kinds.size()>> durations(titles.size());
+  std::vector<std::array<std::vector<double>, kinds.size()>> ratios(titles.size());
   for (std::size_t round = 0; round < rounds; ++round) {
-    std::array<times, 3> turn;
-    for (std::size_t i = 0; i < kinds.size(); ++i) {
-      std::size_t const k = (round + i) % kinds.size();
+    std::array<times, kinds.size()> turn;
+    for (std::size_t i = 0; i < count; ++i) {
+      std::size_t const k = (round + i) % count;
       turn[k] = run_world(kinds[k], ranks, lengths);
     }
     for (std::size_t i = 0; i < titles.size(); ++i) {
-      for (std::size_t k = 0; k < kinds.size(); ++k) {
+      for (std::size_t k = 0; k < count; ++k) {
         durations[i][k].push_back(turn[k][i]);
         ratios[i][k].push_back(turn[k][i] / turn[0][i]);
       }
     }
   }
   std::printf("\n%zu ranks, %zu rounds; ms, and ratio to tcp\n%-24s", ranks, rounds, "");
-  for (char const* const name : names) {
-    std::printf(" %20s", name);
+  for (std::size_t k = 0; k < count; ++k) {
+    std::printf(" %20s", names[k]);
   }
   for (std::size_t i = joins ? 0 : 2; i < titles.size(); ++i) {
     std::printf("\n%-24s", titles[i].c_str());
-    for (std::size_t k = 0; k < kinds.size(); ++k) {
-      std::printf(" %11.4f (%6.2f)", median(durations[i][k]), median(ratios[i][k]));
+    for (std::size_t k = 0; k < count; ++k) {
+      double const time = median(durations[i][k]);
+      time == 0 ? std::printf(" %20s", "") : std::printf(" %11.4f (%6.2f)", time, median(ratios[i][k]));
     }
   }
   std::printf("\n");
@@ -203,8 +369,8 @@ int main(int argc, char** argv) {
       options.add(argv[i]);
     }
     std::size_t const rounds = options.number("rounds", 15);
-    report(options.number("joiners", 16), {}, rounds, true);
-    report(options.number("ranks", 2), bench::wholes("bytes", options.text("bytes", "4,65536,1048576")), rounds, false);
+    report(options.number("joiners", 16), {}, rounds);
+    report(options.number("ranks", 2), bench::wholes("bytes", options.text("bytes", "4,65536,1048576")), rounds);
   } catch (std::exception const& e) {
     std::fprintf(stderr, "trust: %s\n%s", e.what(), usage.data());
     return 1;
