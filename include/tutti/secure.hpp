@@ -19,7 +19,8 @@ namespace tutti::inline v0_1_0 {
 ///
 /// Connections are encrypted after both ranks have proved that they know the secret, so strangers never reach OpenSSL.
 ///
-/// Cost: about 1 GB/s of a core at each end, 4 us a message, and for each peer a handshake of 0.6 ms and 120 KiB.
+/// Cost: 3 to 4 us a short message, and about 1 GB/s of a core (bench/results/trust.md); for each peer 84 KiB of buffers
+/// beside OpenSSL's own, and a handshake.
 class secure_tcp : public tcp {
  public:
   /// The name of the transport in errors and traces.
