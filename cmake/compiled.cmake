@@ -17,14 +17,15 @@ endfunction()
 
 set(TUTTI_CUDA_ARCH sm_90 CACHE STRING "The GPUs that tutti::nn_cuda makes code for: what nvcc takes after -arch=")
 
-# tutti_compile_by_nvcc(<object> <source> <folder of headers>...): compiles without the CMake language CUDA.
+# tutti_compile_by_nvcc(<object> <source> <folder of headers>...): compiles without the CMake language CUDA. nvcc always
+# optimises the code of GPUs; flags in tutti_nvcc_flags may ask for that of the host, too.
 function(tutti_compile_by_nvcc object source)
   find_package(CUDAToolkit ${tutti_cuda} QUIET)
   list(TRANSFORM ARGN PREPEND -I OUTPUT_VARIABLE folders)
   cmake_path(GET source FILENAME name)
   add_custom_command(
     OUTPUT ${object}
-    COMMAND ${CUDAToolkit_NVCC_EXECUTABLE} -std=c++20 --expt-relaxed-constexpr -arch=${TUTTI_CUDA_ARCH} -O3
+    COMMAND ${CUDAToolkit_NVCC_EXECUTABLE} -std=c++20 --expt-relaxed-constexpr -arch=${TUTTI_CUDA_ARCH}
             -Werror all-warnings -Xcompiler -fPIC -DTUTTI_SEPARATE_COMPILATION ${tutti_nvcc_flags} ${folders}
             -MD -MF ${object}.d -MT ${object} -c ${source} -o ${object}
     DEPENDS ${source}
@@ -44,6 +45,7 @@ function(tutti_add_nn_cuda include)
     return()
   endif()
   set(object ${CMAKE_CURRENT_BINARY_DIR}/tutti_nn_cuda.o)
+  list(APPEND tutti_nvcc_flags -O3)
   tutti_compile_by_nvcc(${object} ${include}/tutti/nn/cuda/cuda.cu ${include})
   add_library(tutti_nn_cuda STATIC EXCLUDE_FROM_ALL ${object})
   set_target_properties(tutti_nn_cuda PROPERTIES LINKER_LANGUAGE CXX)

@@ -5,7 +5,7 @@
 if(TARGET tutti::cuda AND CUDAToolkit_NVCC_EXECUTABLE)
   # tutti_add_test_with_kernels(<source>)
   function(tutti_add_test_with_kernels source)
-    set(tutti_nvcc_flags ${tutti_nvcc_flags} -DBOOST_TEST_DYN_LINK)
+    set(tutti_nvcc_flags ${tutti_nvcc_flags} -DBOOST_TEST_DYN_LINK -Xcompiler=-Og)
     string(REPLACE sm_ compute_ TUTTI_CUDA_ARCH ${TUTTI_CUDA_ARCH})  # the text of kernels is enough
     cmake_path(GET source STEM name)
     string(PREPEND name cuda_)

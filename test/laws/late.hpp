@@ -50,7 +50,7 @@ template <class Transport, class Act>
     world.deadline(short_deadline);
     while (world.rank() == late && !world.transport().fault()) {
       world.poll();  // until all others have given up
-      std::this_thread::yield();
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     act(world);
   });

@@ -17,16 +17,16 @@ namespace op = tutti::op;
 constexpr std::uint64_t L = 1'000'000'007;
 constexpr std::uint64_t G = 3;
 
-static_assert(laws::hold<op::allreduce>(chain{}, 1, 9));
-static_assert(laws::hold<op::reduce>(chain{}, 1, 9));
-static_assert(laws::hold<op::broadcast>(chain{}, 1, 9));
-static_assert(laws::hold<op::gather>(chain{}, 1, 9));
-static_assert(laws::hold<op::scatter>(chain{}, 1, 9));
-static_assert(laws::hold<op::scan>(chain{}, 1, 17));
-static_assert(laws::hold<op::exscan>(chain{}, 1, 17));
+static_assert(laws::hold<op::allreduce>(chain{}, 1, 4));
+static_assert(laws::hold<op::reduce>(chain{}, 1, 4));
+static_assert(laws::hold<op::broadcast>(chain{}, 1, 4));
+static_assert(laws::hold<op::gather>(chain{}, 1, 4));
+static_assert(laws::hold<op::scatter>(chain{}, 1, 4));
+static_assert(laws::hold<op::scan>(chain{}, 1, 4));
+static_assert(laws::hold<op::exscan>(chain{}, 1, 4));
 
 BOOST_AUTO_TEST_CASE(is_right_for_more_ranks) {
-  laws::check(chain{}, {10, 11, 12, 13, 14, 15, 16, 17, 31, 32, 33, 64});
+  laws::check(chain{}, {5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 31, 32, 33, 64});
   BOOST_TEST(bool(laws::run(chain{}, op::allreduce{}, 600)));
 }
 

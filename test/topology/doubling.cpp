@@ -18,15 +18,15 @@ namespace op = tutti::op;
 constexpr std::uint64_t L = 1'000'000'007;
 constexpr std::uint64_t G = 3;
 
-static_assert(laws::hold<op::allreduce>(doubling{}, 1, 9));
-static_assert(laws::hold<op::allgather>(doubling{}, 1, 9));
-static_assert(laws::hold<op::reduce>(doubling{}, 1, 9));
-static_assert(laws::hold<op::broadcast>(doubling{}, 1, 9));
-static_assert(laws::hold<op::gather>(doubling{}, 1, 9));
-static_assert(laws::hold<op::scatter>(doubling{}, 1, 9));
-static_assert(laws::hold<op::alltoall>(doubling{}, 1, 9));
-static_assert(laws::hold<op::scan>(doubling{}, 1, 17));
-static_assert(laws::hold<op::exscan>(doubling{}, 1, 17));
+static_assert(laws::hold<op::allreduce>(doubling{}, 1, 4));
+static_assert(laws::hold<op::allgather>(doubling{}, 1, 4));
+static_assert(laws::hold<op::reduce>(doubling{}, 1, 4));
+static_assert(laws::hold<op::broadcast>(doubling{}, 1, 4));
+static_assert(laws::hold<op::gather>(doubling{}, 1, 4));
+static_assert(laws::hold<op::scatter>(doubling{}, 1, 4));
+static_assert(laws::hold<op::alltoall>(doubling{}, 1, 4));
+static_assert(laws::hold<op::scan>(doubling{}, 1, 4));
+static_assert(laws::hold<op::exscan>(doubling{}, 1, 4));
 
 // Groups are the largest power of two, each has its leader and at most one follower, which is the leader's neighbour,
 // and groups are in rank order.
@@ -45,7 +45,7 @@ BOOST_AUTO_TEST_CASE(pairs_any_number_of_ranks) {
 }
 
 BOOST_AUTO_TEST_CASE(is_right_for_more_ranks) {
-  laws::check(doubling{}, {10, 11, 12, 13, 14, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100});
+  laws::check(doubling{}, {5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100});
   BOOST_TEST(bool(laws::run(doubling{}, op::allreduce{}, 1000)));
 }
 

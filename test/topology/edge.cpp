@@ -8,10 +8,10 @@ namespace {
 using tutti::detail::edge;
 namespace op = tutti::op;
 
-static_assert(laws::hold<op::transfer>(edge{}, 1, 9));  // every pair of ranks
+static_assert(laws::hold<op::transfer>(edge{}, 1, 4));  // every pair of ranks
 
 BOOST_AUTO_TEST_CASE(is_right_for_more_ranks) {
-  laws::check(edge{}, {10, 17, 33});
+  laws::check(edge{}, {5, 6, 7, 8, 9, 10, 17, 33});
 }
 
 // A transfer is one message of L + S G. A transfer to oneself is none.

@@ -30,11 +30,11 @@ constexpr std::uint64_t L = 1'000'000'007;
 constexpr std::uint64_t G = 3;
 
 // Proofs for hosts of three ranks. The last host has fewer if 3 does not divide n.
-static_assert(laws::hold<op::allreduce>(hierarchical{binary_tree{}, ring{}, 3}, 1, 9));
-static_assert(laws::hold<op::reduce>(hierarchical{binary_tree{}, ring{}, 3}, 1, 9));
-static_assert(laws::hold<op::broadcast>(hierarchical{binary_tree{}, ring{}, 3}, 1, 9));
-static_assert(laws::hold<op::allreduce>(hierarchical{doubling{}, doubling{}, 3}, 1, 9));
-static_assert(laws::hold<op::allreduce>(hierarchical{ring{}, tutti::butterfly{}, 3}, 1, 9));
+static_assert(laws::hold<op::allreduce>(hierarchical{binary_tree{}, ring{}, 3}, 1, 4));
+static_assert(laws::hold<op::reduce>(hierarchical{binary_tree{}, ring{}, 3}, 1, 4));
+static_assert(laws::hold<op::broadcast>(hierarchical{binary_tree{}, ring{}, 3}, 1, 4));
+static_assert(laws::hold<op::allreduce>(hierarchical{doubling{}, doubling{}, 3}, 1, 4));
+static_assert(laws::hold<op::allreduce>(hierarchical{ring{}, tutti::butterfly{}, 3}, 1, 4));
 
 static_assert(hierarchical<binary_tree, doubling>::keeps_rank_order);
 static_assert(!hierarchical<binary_tree, ring>::keeps_rank_order && !hierarchical<ring, binary_tree>::keeps_rank_order);
@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(is_right_whatever_it_is_made_of) {
 }
 
 BOOST_AUTO_TEST_CASE(is_right_for_more_ranks) {
-  for (rank_type n = 10; n <= 17; ++n) {
+  for (rank_type n = 5; n <= 17; ++n) {
     laws::check(hierarchical{binary_tree{}, ring{}, 3}, {n});
     laws::check(hierarchical{doubling{}, doubling{}, 3}, {n});
     laws::check(hierarchical{ring{}, tutti::butterfly{}, 3}, {n});

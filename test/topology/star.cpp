@@ -14,16 +14,16 @@ namespace op = tutti::op;
 constexpr std::uint64_t L = 1'000'000'007;
 constexpr std::uint64_t G = 3;
 
-static_assert(laws::hold<op::allreduce>(star{}, 1, 9));
-static_assert(laws::hold<op::reduce>(star{}, 1, 9));
-static_assert(laws::hold<op::broadcast>(star{}, 1, 9));
-static_assert(laws::hold<op::reduce_scatter>(star{}, 1, 9));
-static_assert(laws::hold<op::allgather>(star{}, 1, 9));
-static_assert(laws::hold<op::gather>(star{}, 1, 9));
-static_assert(laws::hold<op::scatter>(star{}, 1, 9));
+static_assert(laws::hold<op::allreduce>(star{}, 1, 4));
+static_assert(laws::hold<op::reduce>(star{}, 1, 4));
+static_assert(laws::hold<op::broadcast>(star{}, 1, 4));
+static_assert(laws::hold<op::reduce_scatter>(star{}, 1, 4));
+static_assert(laws::hold<op::allgather>(star{}, 1, 4));
+static_assert(laws::hold<op::gather>(star{}, 1, 4));
+static_assert(laws::hold<op::scatter>(star{}, 1, 4));
 
 BOOST_AUTO_TEST_CASE(is_right_for_more_ranks) {
-  laws::check(star{}, {10, 11, 12, 13, 14, 15, 16, 17, 31, 32, 33, 64, 100});
+  laws::check(star{}, {5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 31, 32, 33, 64, 100});
   BOOST_TEST(bool(laws::run(star{}, op::allreduce{}, 1000)));
 }
 

@@ -39,8 +39,8 @@ class error_guard {
 /// OpenSSL writes through a BIO that refuses nothing: what the socket does not take is kept, and nothing more is
 /// encrypted until it is gone. So a record that was made is never made again, and any message may follow it.
 ///
-/// @tparam records_per_key records that are sent under one key; AES-GCM is safe for 2^24.5
-template <std::uint64_t records_per_key = std::uint64_t{1} << 23>
+/// @tparam RecordsPerKey records that are sent under one key; AES-GCM is safe for 2^24.5
+template <std::uint64_t RecordsPerKey = std::uint64_t{1} << 23>
 class openssl_stream {
  public:
   /// Makes the context of all streams. Called before the world is complete: OpenSSL registers its clean-up then, so it
@@ -268,7 +268,7 @@ class openssl_stream {
   }
   /// Encrypts a record, and sends or keeps it. Returns false if OpenSSL refuses, for lack of memory.
   bool write_record(char const* data, std::size_t bytes) noexcept {
-    if (record_count_++ == records_per_key) {
+    if (record_count_++ == RecordsPerKey) {
       record_count_ = 1;
       is_forged_ = is_forged_ || SSL_key_update(ssl_, SSL_KEY_UPDATE_NOT_REQUESTED) != 1;
     }
