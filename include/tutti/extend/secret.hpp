@@ -15,6 +15,7 @@ namespace tutti::inline v0_1_0 {
 /// overwritten when it ends. `environment::secret` has the one of TUTTI_SECRET or TUTTI_SECRET_FILE.
 class world_secret {
  public:
+  /// The length of the key.
   static constexpr std::size_t bytes = 32;
 
   /// No secret: any program that reaches a member's address may join.
@@ -23,12 +24,15 @@ class world_secret {
   explicit world_secret(std::span<std::byte const, bytes> key) noexcept : is_set_(true) {
     std::memcpy(key_.data(), key.data(), bytes);
   }
+  /// Copies the key.
   world_secret(world_secret const&) noexcept = default;
+  /// Copies the key.
   world_secret& operator=(world_secret const&) noexcept = default;
   ~world_secret() { ::explicit_bzero(key_.data(), bytes); }
 
+  /// True if there is a secret.
   [[nodiscard]] explicit operator bool() const noexcept { return is_set_; }
-  /// All zeros without a secret.
+  /// The key; all zeros without a secret.
   [[nodiscard]] std::span<std::byte const, bytes> key() const noexcept { return key_; }
 
  private:
