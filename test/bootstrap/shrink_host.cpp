@@ -254,7 +254,7 @@ std::pair<std::string, std::string> recorded_guest(shrink_message const& message
   channel host(std::move(host_end));
   std::string hello;
   bootstrap_frame claim;
-  std::thread guest([&message, &hello, end = std::move(guest_end)]() mutable {
+  std::thread guest([&message, end = std::move(guest_end)]() mutable {
     channel line(std::move(end));
     (void)tutti::detail::claim_rank(line, key_of(), message.rank, tutti::steady_now() + 20s);
     line.queue(bootstrap_frame_kind::hello, message.text());

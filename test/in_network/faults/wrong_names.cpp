@@ -6,6 +6,7 @@
 #include <faults/board.hpp>
 #include <faults/trials.hpp>
 #include <support/switch_process.hpp>
+#include <tutti/detail/bootstrap/membership.hpp>
 #include <tutti/in_network/fpga_nic.hpp>
 #include <tutti/in_network/udp_multicast.hpp>
 #include <tutti/topology/in_network.hpp>

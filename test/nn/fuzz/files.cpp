@@ -90,8 +90,8 @@ void read_checkpoint(fuzz::input words) {
     auto const ranks = static_cast<tutti::rank_type>(words.choice(3));
     for (tutti::rank_type r = 0; r != ranks; ++r) {
       folder.write(names.part(7, r, ranks).filename(), 0, sections(words, {}, identity));
-      std::uint64_t const words[] = {identity.length, identity.checksum};
-      shards.append(reinterpret_cast<char const*>(words), sizeof words);
+      std::uint64_t const record[] = {identity.length, identity.checksum};
+      shards.append(reinterpret_cast<char const*>(record), sizeof record);
     }
     folder.write(names.whole(7).filename(), 0, sections(words, shards, identity));
   }
