@@ -241,21 +241,23 @@ bool is_watched(void const* p) noexcept {
 
 // Threads
 
-std::uint64_t state() noexcept {
-  std::uint64_t hash = mix(mix(messages_digest, writes_digest), fences);
-  for (int i = 0; i < thread_count; ++i) {
-    thread const& t = threads[i];
-    hash = mix(mix(mix(mix(hash, t.past), t.current), t.acquired), t.released);
-    hash = mix(hash, t.rings * 2 + (t.has_ended ? 1 : 0));
-  }
-  return mix(hash, static_cast<std::uint64_t>(self));
-}
-
 bool can_run(thread const& t) noexcept {
   if (t.has_ended || t.activity == thread::running) {
     return !t.has_ended;
   }
   return t.activity == thread::sleeping ? t.rings != 0 : write_count != t.writes_seen || t.refresh == thread::granted;
+}
+
+/// Hash of all on which the rest of an execution depends.
+std::uint64_t state() noexcept {
+  std::uint64_t hash = mix(mix(messages_digest, writes_digest), fences);
+  for (int i = 0; i < thread_count; ++i) {
+    thread const& t = threads[i];
+    hash = mix(mix(mix(mix(hash, t.past), t.current), t.acquired), t.released);
+    hash = mix(mix(hash, t.rings),
+               (static_cast<unsigned>(t.refresh) * 2U + (can_run(t) ? 1U : 0U)) * 2U + (t.has_ended ? 1U : 0U));
+  }
+  return mix(hash, static_cast<std::uint64_t>(self));
 }
 
 [[noreturn]] void jump(int next) {
