@@ -3,7 +3,7 @@
 # The fuzz targets, each test/fuzz/<name>.cpp or test/<component>/fuzz/<name>.cpp with the inputs of corpus/<name>
 # beside it, for libFuzzer: docs/design/fuzzing.md. Built with the address and undefined behaviour sanitizers of clang.
 
-set(TUTTI_FUZZ_SECONDS 20 CACHE STRING "Seconds for which the tests run each fuzz target")
+set(TUTTI_FUZZ_SECONDS 10 CACHE STRING "Seconds for which the tests run each fuzz target")
 include(CheckCXXSourceCompiles)
 if(TUTTI_SANITIZE MATCHES "address" AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   set(CMAKE_REQUIRED_FLAGS -fsanitize=fuzzer)
