@@ -19,7 +19,7 @@ namespace tutti::inline v0_1_0 {
 ///
 /// Connections are encrypted after both ranks have proved that they know the secret, so strangers never reach OpenSSL.
 ///
-/// Cost: 3 to 4 us a short message, and about 1 GB/s of a core (bench/results/trust.md); for each peer 84 KiB of
+/// Cost: 3 to 4 us a short message, and about 1 GB/s of a core (bench/results/trust.md); for each peer 20 KiB of
 /// buffers beside OpenSSL's own, and a handshake.
 class secure_tcp : public tcp {
  public:

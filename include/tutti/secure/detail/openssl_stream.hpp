@@ -48,7 +48,7 @@ class openssl_stream {
   static void load() { static_cast<void>(context()); }
 
   openssl_stream(int fd, bool is_client, proof_key const& key)
-      : fd_(fd), key_(key), input_(input_bytes), output_(output_bytes), ssl_(SSL_new(context())) {
+      : fd_(fd), key_(key), output_(output_bytes), ssl_(SSL_new(context())) {
     error_guard const guard;
     BIO* const bio = ssl_ == nullptr ? nullptr : BIO_new(bio_method());
     if (bio == nullptr) {
@@ -58,6 +58,7 @@ class openssl_stream {
     BIO_set_data(bio, this);
     SSL_set_bio(ssl_, bio, bio);
     SSL_set_app_data(ssl_, this);
+    SSL_set_read_ahead(ssl_, 1);  // a record and its header by one call of the system
     if (is_client) {
       SSL_set_psk_use_session_callback(ssl_, &use_session);
       SSL_set_verify(ssl_, SSL_VERIFY_PEER, nullptr);  // no certificate takes the place of the key
@@ -142,13 +143,12 @@ class openssl_stream {
   }
   [[nodiscard]] bool has_output() const noexcept { return output_begin_ != output_end_; }
   [[nodiscard]] bool has_input() const noexcept {
-    return is_forged_ || (!is_drained_ && (input_begin_ != input_end_ || SSL_has_pending(ssl_) == 1));
+    return is_forged_ || (!is_drained_ && SSL_has_pending(ssl_) == 1);
   }
   [[nodiscard]] bool awaits_input() const noexcept { return !is_open_ && !has_output() && can_read(); }
 
  private:
   static constexpr std::size_t max_record = std::size_t{16} << 10;      ///< the longest of TLS
-  static constexpr std::size_t input_bytes = std::size_t{64} << 10;     ///< read at once
   static constexpr std::size_t output_bytes = max_record + (4U << 10);  ///< a record, and the messages of a handshake
   static constexpr std::string_view identity = "tutti";
 
@@ -299,29 +299,19 @@ class openssl_stream {
   }
   /// Receives encrypted bytes: 0 if there are none.
   [[nodiscard]] std::size_t receive(char* target, std::size_t bytes) noexcept {
-    if (input_begin_ == input_end_) {
-      ssize_t n = 0;
-      do {
-        n = ::recv(fd_, input_.data(), input_.size(), MSG_DONTWAIT);
-      } while (n < 0 && errno == EINTR);
-      is_drained_ = n <= 0;
-      is_refused_ = n < 0 && errno == EAGAIN;
-      is_at_end_ = n == 0;
-      receive_error_ = n < 0 && !is_refused_ ? errno : 0;
-      input_begin_ = 0;
-      input_end_ = n < 0 ? 0 : static_cast<std::size_t>(n);
-    }
-    std::size_t const count = (std::min)(bytes, input_end_ - input_begin_);
-    std::memcpy(target, input_.data() + input_begin_, count);
-    input_begin_ += count;
-    return count;
+    ssize_t n = 0;
+    do {
+      n = ::recv(fd_, target, bytes, MSG_DONTWAIT);
+    } while (n < 0 && errno == EINTR);
+    is_drained_ = n <= 0;
+    is_refused_ = n < 0 && errno == EAGAIN;
+    is_at_end_ = n == 0;
+    receive_error_ = n < 0 && !is_refused_ ? errno : 0;
+    return n < 0 ? 0 : static_cast<std::size_t>(n);
   }
 
   int fd_;
   proof_key key_;  ///< until the handshake is complete
-  std::vector<char> input_;
-  std::size_t input_begin_ = 0;
-  std::size_t input_end_ = 0;
   std::vector<char> output_;
   std::size_t output_begin_ = 0;
   std::size_t output_end_ = 0;
