@@ -280,7 +280,10 @@ class relayed_rendezvous {
     std::size_t const port_end = text.find(' ');
     state_.port[rank()] =
         static_cast<std::uint16_t>(std::stoul(std::string(text.substr(host.size(), port_end - host.size()))));
-    return meet_.exchange(std::string(host) + std::to_string(relay_port_) + std::string(text.substr(port_end)));
+    std::vector<std::string> texts =
+        meet_.exchange(std::string(host) + std::to_string(relay_port_) + std::string(text.substr(port_end)));
+    texts[rank()] = text;
+    return texts;
   }
 
  private:

@@ -36,6 +36,8 @@ void say(descriptor const& peer, std::string_view bytes) {
 /// Strangers and members at the listener of rank 0 of three.
 class greetings final : public tcp::listener::handler {
  public:
+  greetings() { entrance_.open(true); }
+
   void talk(fuzz::input& words) {
     std::vector<descriptor> lines;
     while (words.size() != 0) {
@@ -72,12 +74,14 @@ class greetings final : public tcp::listener::handler {
  private:
   using time_point = tutti::time_point;
 
-  void arrive(descriptor socket, tcp::hello const& peer_hello) override {
+  char const* arrive(descriptor& socket, tcp::hello const& peer_hello) override {
     char const* const objection = peer_hello.objection(world, 0, 3);
     fuzz::expect(socket && std::memcmp(peer_hello.magic, tcp::hello::expected_magic, 8) == 0,
                  "a hello begins with its magic");
     fuzz::expect(objection != nullptr || (peer_hello.sender == 1 || peer_hello.sender == 2),
                  "only other ranks of this world are admitted");
+    descriptor const taken_socket = objection == nullptr ? std::move(socket) : descriptor();
+    return objection;
   }
   void refuse(descriptor const& socket, char const* reason) override {
     fuzz::expect(socket && *reason != '\0', "a refusal says why");

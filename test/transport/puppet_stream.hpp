@@ -104,6 +104,7 @@ class puppet_stream {
   [[nodiscard]] bool has_output() const { return !output_.empty(); }
   [[nodiscard]] bool has_input() const { return !is_drained_ && (!plain_.empty() || !box_.empty()); }
   [[nodiscard]] bool awaits_input() const { return expected_bytes_ != 0 && output_.empty(); }
+  [[nodiscard]] bool is_open() const { return expected_bytes_ == 0; }
 
  private:
   static constexpr std::size_t greeting_bytes = 40;

@@ -82,10 +82,10 @@ BOOST_AUTO_TEST_CASE(another_version_secret_or_encryption_is_named) {
   };
   endpoint_info const usual = endpoint_info::make(at, {}, secret);
   endpoint_info newer = usual;
-  newer.version = 7;
+  newer.version = detail::tcp::hello::expected_version + 1;
   BOOST_TEST(objection(usual, endpoint_info::make(at, {}, secret)) == "");
   BOOST_TEST(
-      objection(usual, newer).starts_with("rank 1 speaks version 7 of the protocol of tcp, and rank 0 version 6"));
+      objection(usual, newer).starts_with("rank 1 speaks version 8 of the protocol of tcp, and rank 0 version 7"));
   BOOST_TEST(objection(usual, endpoint_info::make(at, {}, {})).starts_with("rank 1 has no secret, and rank 0 has one"));
   BOOST_TEST(objection(endpoint_info::make(at, {}, {}), usual).starts_with("rank 1 has a secret, and rank 0 has none"));
   BOOST_TEST(
@@ -95,6 +95,37 @@ BOOST_AUTO_TEST_CASE(another_version_secret_or_encryption_is_named) {
   endpoint_info const unlike = endpoint_info::make(at, encryption, secret);
   BOOST_TEST(objection(usual, unlike).starts_with("rank 1 encrypts, and rank 0 does not"));
   BOOST_TEST(objection(unlike, usual).starts_with("rank 1 does not encrypt, and rank 0 does"));
+}
+
+/// A meeting of one rank that returns another text than the rank has published.
+struct changing_rendezvous {
+  std::vector<std::string> (*change)(std::string);
+
+  [[nodiscard]] rank_type rank() const { return 0; }
+  [[nodiscard]] rank_type size() const { return 1; }
+  std::vector<std::string> exchange(std::string_view text) const { return change(std::string(text)); }
+};
+
+/// A meeting whose members hear different texts is an error, with or without a secret.
+BOOST_AUTO_TEST_CASE(a_meeting_that_changes_the_own_text_is_refused) {
+  auto const objection = [](std::vector<std::string> (*change)(std::string),
+                            world_secret const& secret) -> std::string {
+    changing_rendezvous const at{change};
+    support::secret_rendezvous meet{at, secret};
+    try {
+      tutti::tcp t(meet);
+    } catch (error const& e) {
+      BOOST_TEST((e.kind() == failure::join));
+      return e.what();
+    }
+    return "";
+  };
+  std::string const reason = "the meeting returned another text for rank 0 than this rank has published: '";
+  for (world_secret const& secret : {world_secret(), support::secret_of_tests}) {
+    BOOST_TEST(objection([](std::string text) { return std::vector{text}; }, secret) == "");
+    BOOST_TEST(objection([](std::string text) { return std::vector{text + "x"}; }, secret).starts_with(reason));
+    BOOST_TEST(objection([](std::string) { return std::vector<std::string>{}; }, secret).starts_with(reason));
+  }
 }
 
 /// The key of a world's hellos is another in each world of one secret.

@@ -163,6 +163,11 @@ BOOST_AUTO_TEST_CASE(a_replayed_hello_is_refused) {
   detail::tcp::hello const answer = world.parsed_answer_to(request);
   BOOST_TEST((answer.kind == hello_kind::welcome));
   BOOST_TEST(world.prover.objection_to_answer(answer, request) == nullptr);
+  for (int copy = 1; copy < 3; ++copy) {  // each may be the original
+    detail::tcp::hello const next = world.parsed_answer_to(request);
+    BOOST_TEST((next.kind == hello_kind::welcome));
+    BOOST_TEST((world.prover.confirm(request, next) != world.prover.confirm(request, answer)));
+  }
   BOOST_TEST(world.answer_to(request).empty());
   BOOST_TEST(tells(world.rank, "a greeting that came before"));
   detail::tcp::hello const first = request;
@@ -170,6 +175,39 @@ BOOST_AUTO_TEST_CASE(a_replayed_hello_is_refused) {
   BOOST_TEST(world.prover.objection_to_answer(world.parsed_answer_to(request), request) == nullptr);
   BOOST_TEST(world.prover.objection_to_answer(answer, request) != nullptr);
   BOOST_TEST(world.answer_to(first).empty());
+  BOOST_TEST(world.rank.connections() == 0U);
+}
+
+/// Nothing is accepted before the addresses of the ranks are known.
+BOOST_AUTO_TEST_CASE(no_connection_precedes_the_meeting) {
+  detail::tcp::mesh rank(known_world(), net::resolve("127.0.0.1", 0).front(), 0, 2);
+  intruder const early(rank.listening_address());
+  early.say("GET / HTTP/1.1\r\n\r\n");
+  for (int i = 0; i < 100; ++i) {
+    rank.poll();
+    rank.probe();
+  }
+  rank.lose(1);
+  BOOST_TEST(rank.incidents().empty());
+}
+
+/// Complete hellos that are refused are as few in a call as other strangers, and a pause follows.
+BOOST_AUTO_TEST_CASE(complete_hellos_of_another_world_make_a_pause) {
+  for (bool const has_secret : {false, true}) {
+    tcp_ranks world(2, known_world(), has_secret ? support::secret_of_tests : world_secret());
+    std::vector<intruder> flood;
+    for (std::size_t i = 0; i < 200; ++i) {
+      flood.emplace_back(world[1]).say(raw(hello_of(has_secret ? known_id : detail::tcp::world_id{1, 2}, 0, 1)));
+    }
+    world[1].poll();
+    auto const is_closed = [](intruder const& i) {
+      std::byte target{};
+      return read_some(i.socket.get(), {&target, 1}).state == io::hangup;
+    };
+    BOOST_TEST(std::ranges::count_if(flood, is_closed) == 32);
+    BOOST_TEST(tells(world[1], has_secret ? "no proof" : "another world"));
+    BOOST_TEST(world.deliver(0, 1, {0, 0}, 100) == "");
+  }
 }
 
 /// A program that answers in place of a peer must prove that it knows the secret, too.

@@ -39,7 +39,8 @@ class tcp {
 
   /// Joins the world. Collective over the members of the rendezvous, which must know the address by which the others
   /// reach this host.
-  /// @throws error (failure::join) if there is no such interface, the rendezvous fails, ranks have different secrets,
+  /// @throws error (failure::join) if there is no such interface, the rendezvous fails or changes the text that this
+  /// rank publishes, ranks have different secrets,
   /// `encryption` has no secret or no library, or a rank listens at an address that others cannot reach
   template <locates_hosts M>
   explicit tcp(M& meet, options const& settings = {})
@@ -48,8 +49,10 @@ class tcp {
     if (settings.encryption) {
       detail::tcp::load_encryption(secret);
     }
-    std::vector<std::string> const endpoints =
-        meet.exchange(detail::tcp::endpoint_info::make(mesh_.listening_address(), settings, secret).text());
+    std::string const own_endpoint =
+        detail::tcp::endpoint_info::make(mesh_.listening_address(), settings, secret).text();
+    std::vector<std::string> const endpoints = meet.exchange(own_endpoint);
+    detail::tcp::expect_own_text(endpoints, rank(), own_endpoint);
     mesh_.meet(detail::tcp::directions_of(endpoints, mesh_.listening_address(), secret));
   }
 

@@ -59,7 +59,9 @@ class verbs {
     } catch (error const& e) {
       local_info = detail::verbs::endpoint_info::refusal(e.what());
     }
-    auto infos = detail::verbs::addresses::parse(meet.exchange(local_info));
+    std::vector<std::string> const texts = meet.exchange(local_info);
+    detail::tcp::expect_own_text(texts, meet.rank(), local_info);
+    auto infos = detail::verbs::addresses::parse(texts);
     memory_ = memory_for(meet);
     adopt(memory_);
     connections_->meet(std::move(infos), secret);

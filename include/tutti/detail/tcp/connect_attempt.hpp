@@ -52,16 +52,21 @@ class connect_attempt {
   /// The hello of the last try.
   [[nodiscard]] hello const& request() const noexcept { return request_; }
   [[nodiscard]] hello const& answer() const noexcept { return answer_; }
+  /// The socket of the try, or -1.
+  [[nodiscard]] int fd() const noexcept { return socket_.get(); }
   [[nodiscard]] descriptor take_socket() noexcept;
   /// Leaves the connection to the peer, which makes its own.
   void wait_for_peer() noexcept;
+  /// Ends the try that is under way, whose answer is not wanted any more. `advance` begins another one.
+  void restart() noexcept;
+  /// Handles a connection that broke behind the answer, as a try without one.
+  void fail(int code);
 
   /// Advances as far as possible without waiting.
   void advance();
 
  private:
   void expire();
-  void fail(int code);
   void give_up(int code) noexcept;
   void close() noexcept;
 

@@ -36,6 +36,13 @@ TUTTI_DECL void connect_attempt::wait_for_peer() noexcept {
   state_ = state::peer_connects;
 }
 
+TUTTI_DECL void connect_attempt::restart() noexcept {
+  if (state_ == state::under_way) {
+    close();
+    state_ = state::idle;
+  }
+}
+
 TUTTI_DECL void connect_attempt::advance() {
   if (state_ == state::idle && resource_error_ == 0 && steady_now() < next_attempt_) {
     return waiter_.wake_at(next_attempt_);

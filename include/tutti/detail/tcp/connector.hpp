@@ -23,6 +23,17 @@ namespace tutti::inline v0_1_0::detail::tcp {
 ///                      |<----- connect -------|
 ///                      |----- collision ----->|   b waits for a's connection
 ///                      |<----- welcome -------|   connected
+///
+/// In a world with a secret, `b` waits for a's confirmation (`hello_prover`), which the messages of `a` follow at once:
+///
+///          a                       b
+///          |------ connect ------>|
+///          |<----- welcome -------|   b drops its own try: a does not take its answer any more
+///          |--- confirmation ---->|   connected
+///
+/// Until then `b` keeps the connection, and copies of the request, apart. It does not connect itself for
+/// `tcp_options::handshake`, and does so afterwards: a program that repeats a request holds nothing up for ever. The
+/// connection of a rank that confirms later, after a long computation, is still taken.
 class connector final : private listener::handler {
  public:
   /// The receiver of results.
@@ -71,7 +82,9 @@ class connector final : private listener::handler {
   [[nodiscard]] std::string describe_address(rank_type peer) const;
 
   /// True if a connection to the peer is being made.
-  [[nodiscard]] bool is_connecting(rank_type peer) const noexcept { return attempts_[peer] != nullptr; }
+  [[nodiscard]] bool is_connecting(rank_type peer) const noexcept;
+  /// True if a peer that this rank has welcomed has not confirmed yet.
+  [[nodiscard]] bool awaits_confirmation() const noexcept { return !unconfirmed_.empty(); }
 
   /// Continues all attempts, or those whose next try is due.
   void continue_connecting(bool retry_all) {
@@ -86,9 +99,14 @@ class connector final : private listener::handler {
   /// Accepts some of the waiting connections.
   void accept_connections() { listener_.accept_some(*this); }
   /// Accepts all connections that wait now.
-  void accept_all_connections() { listener_.accept_all(*this); }
-  /// Reads a pending connection with an incomplete hello.
-  void read_pending(rank_type descriptor_number) { listener_.read_pending(static_cast<int>(descriptor_number), *this); }
+  void accept_all_connections() {
+    listener_.accept_all(*this);
+    read_confirmations();
+  }
+  /// Reads a pending connection, whose hello or confirmation is incomplete.
+  void read_pending(rank_type descriptor_number);
+  /// Reads the confirmations that are there.
+  void read_confirmations();
 
   /// The errno if descriptors or memory are missing for a connection, else 0.
   [[nodiscard]] int resource_error() const noexcept {
@@ -98,11 +116,27 @@ class connector final : private listener::handler {
  private:
   static constexpr std::size_t max_incidents = 64;
 
+  /// A connection that this rank has welcomed, and that its sender has not confirmed yet.
+  struct unconfirmed {
+    descriptor socket;
+    hello request;
+    hello answer;
+    time_point begin;
+    proof confirmation{};
+    std::size_t received_bytes = 0;
+  };
+
   // Overrides of listener::handler, out of line (compilers.md: Tables of virtual functions).
-  TUTTI_DECL void arrive(descriptor socket, hello const& peer_hello) override;
+  TUTTI_DECL char const* arrive(descriptor& socket, hello const& peer_hello) override;
   TUTTI_DECL void refuse(descriptor const& socket, char const* reason) override;
 
   [[nodiscard]] char const* objection_to(hello const& message) const noexcept;
+  [[nodiscard]] bool leaves_it_to(rank_type peer);
+  void await_confirmation(descriptor socket, hello const& request, hello const& answer);
+  void read_confirmation(std::size_t i);
+  void drop_unconfirmed(rank_type peer, std::uint64_t below, char const* reason);
+  [[nodiscard]] unconfirmed take_unconfirmed(std::size_t i);
+  void refuse(unconfirmed const& connection, char const* reason);
   void establish(descriptor socket, hello const& request, hello const& answer);
 
   tcp_options const& options_;
@@ -113,6 +147,7 @@ class connector final : private listener::handler {
   hello_prover prover_;
   listener listener_;
   int resource_error_ = 0;
+  std::vector<unconfirmed> unconfirmed_;  ///< in order of arrival
   std::vector<owner<connect_attempt>> attempts_;
   std::vector<rank_type> connecting_;  ///< peers without a connection yet
   std::vector<std::string> incidents_;

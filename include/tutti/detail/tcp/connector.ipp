@@ -5,6 +5,9 @@
 #include <tutti/detail/tcp/connector.hpp>
 #include <tutti/detail/tcp/socket_options.hpp>
 
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
 #include <span>
 #include <utility>
 
@@ -24,9 +27,7 @@ TUTTI_DECL connector::connector(tcp_options const& options, address const& at, r
 TUTTI_DECL void connector::meet(directions world) {
   directions_ = std::move(world);
   prover_ = hello_prover(directions_.key, size());
-  if (!prover_.has_key()) {
-    listener_.tell_version();
-  }
+  listener_.open(!prover_.has_key());
 }
 
 TUTTI_DECL hello connector::make_hello(hello_kind kind, rank_type peer) const noexcept {
@@ -68,6 +69,10 @@ TUTTI_DECL void connector::connect(rank_type peer) {
   // A refused connection is tried again for this time: the peer's reason to leave may still be on its way, through a
   // rank that is not scheduled at the moment.
   constexpr duration broadcast_time = std::chrono::milliseconds(100);
+  resource_error_ = 0;
+  if (leaves_it_to(peer)) {
+    return;
+  }
   if (attempts_[peer] == nullptr) {
     attempts_[peer] = owner<connect_attempt>(new connect_attempt(
         waiter_, address_of(peer), make_hello(hello_kind::connect, peer), prover_, options_, broadcast_time));
@@ -93,6 +98,14 @@ TUTTI_DECL void connector::connect(rank_type peer) {
     record_incident("where rank " + std::to_string(peer) + " listened, another program answers: " + objection);
     handler_.lose(peer, failure::peer_lost, 0);
   } else if (answer.kind == hello_kind::welcome) {
+    if (prover_.has_key()) {
+      proof const confirmation = prover_.confirm(attempt.request(), answer);
+      io_result const m = write_some(attempt.fd(), confirmation);
+      if (m.state != io::complete) {  // a new connection has room for it, unless it is broken
+        attempt.fail(errno);
+        return connect(peer);
+      }
+    }
     establish(attempt.take_socket(), attempt.request(), answer);
   } else if (answer.kind == hello_kind::revoke) {
     attempt.wait_for_peer();
@@ -103,17 +116,18 @@ TUTTI_DECL void connector::connect(rank_type peer) {
 }
 
 /// Takes a pending connection whose hello is complete.
-TUTTI_DECL void connector::arrive(descriptor socket, hello const& peer_hello) {
+TUTTI_DECL char const* connector::arrive(descriptor& socket, hello const& peer_hello) {
   char const* objection = objection_to(peer_hello);
   bool const is_answer = peer_hello.kind == hello_kind::welcome || peer_hello.kind == hello_kind::collision;
   objection = objection != nullptr ? objection
               : is_answer          ? "an invalid greeting"
                                    : prover_.objection_to_request(peer_hello);
   if (objection != nullptr) {
-    return refuse(socket, objection);
+    return objection;
   }
   if (peer_hello.kind == hello_kind::excuse) {
-    return handler_.receive_excuse(peer_hello.sender, tutti::fault::unpack(peer_hello.fault));
+    handler_.receive_excuse(peer_hello.sender, tutti::fault::unpack(peer_hello.fault));
+    return nullptr;
   }
   if (peer_hello.kind == hello_kind::revoke) {
     handler_.receive_fault(tutti::fault::unpack(peer_hello.fault));
@@ -128,7 +142,108 @@ TUTTI_DECL void connector::arrive(descriptor socket, hello const& peer_hello) {
   prover_.prove_answer(answer, peer_hello);
   io_result const m = write_some(socket.get(), std::as_bytes(std::span(&answer, 1)));
   if (m.state == io::complete && kind == hello_kind::welcome) {
-    establish(std::move(socket), peer_hello, answer);
+    if (prover_.has_key()) {
+      await_confirmation(std::move(socket), peer_hello, answer);
+    } else {
+      establish(std::move(socket), peer_hello, answer);
+    }
+  }
+  return nullptr;
+}
+
+/// Keeps a welcomed connection until its sender confirms.
+///
+/// This rank must not confirm an answer to a request of its own that is under way: both ranks would use connections of
+/// their own. The next one is declined while the peer's is.
+TUTTI_DECL void connector::await_confirmation(descriptor socket, hello const& request, hello const& answer) {
+  rank_type const peer = request.sender;
+  drop_unconfirmed(peer, request.number, "the rank has connected again since");
+  if (attempts_[peer] != nullptr) {
+    attempts_[peer]->restart();
+  }
+  keep_alive(socket.get(), options_.silence);
+  waiter_.add(socket.get(), waiter::source::pending_connection, static_cast<rank_type>(socket.get()), false);
+  unconfirmed_.push_back({std::move(socket), request, answer, steady_now()});
+}
+
+/// True if the peer is about to confirm: connecting to it would cross its connection.
+TUTTI_DECL bool connector::leaves_it_to(rank_type peer) {
+  for (std::size_t i = unconfirmed_.size(); i-- > 0;) {
+    if (i < unconfirmed_.size() && unconfirmed_[i].request.sender == peer) {
+      read_confirmation(i);
+    }
+  }
+  time_point latest{};
+  for (unconfirmed const& u : unconfirmed_) {
+    latest = u.request.sender == peer ? u.begin : latest;
+  }
+  if (latest != time_point{} && steady_now() - latest < options_.handshake) {
+    waiter_.wake_at(latest + options_.handshake);
+    return true;
+  }
+  return handler_.is_connected(peer);
+}
+
+TUTTI_DECL bool connector::is_connecting(rank_type peer) const noexcept {
+  return attempts_[peer] != nullptr ||
+         std::any_of(unconfirmed_.begin(), unconfirmed_.end(), [&](auto const& u) { return u.request.sender == peer; });
+}
+
+TUTTI_DECL void connector::read_pending(rank_type descriptor_number) {
+  auto const fd = static_cast<int>(descriptor_number);
+  for (std::size_t i = 0; i < unconfirmed_.size(); ++i) {
+    if (unconfirmed_[i].socket.get() == fd) {
+      return read_confirmation(i);
+    }
+  }
+  listener_.read_pending(fd, *this);
+}
+
+TUTTI_DECL void connector::read_confirmations() {
+  for (std::size_t i = unconfirmed_.size(); i-- > 0;) {
+    if (i < unconfirmed_.size()) {  // one that is confirmed ends its copies
+      read_confirmation(i);
+    }
+  }
+}
+
+TUTTI_DECL void connector::read_confirmation(std::size_t i) {
+  unconfirmed& connection = unconfirmed_[i];
+  io_result const m =
+      read_some(connection.socket.get(), std::span(connection.confirmation).subspan(connection.received_bytes));
+  connection.received_bytes += m.bytes;
+  if (m.state == io::hangup) {
+    refuse(take_unconfirmed(i), "it closed before it proved that the greeting is its own");
+  } else if (m.state == io::complete) {
+    unconfirmed complete = take_unconfirmed(i);
+    if (prover_.accepts(complete.confirmation, complete.request, complete.answer)) {
+      establish(std::move(complete.socket), complete.request, complete.answer);
+    } else {
+      refuse(complete, "no proof that the greeting is its own");
+    }
+  }
+}
+
+/// Closes the connections of a peer with requests before the one with the number `below`.
+TUTTI_DECL void connector::drop_unconfirmed(rank_type peer, std::uint64_t below, char const* reason) {
+  for (std::size_t i = unconfirmed_.size(); i-- > 0;) {
+    if (unconfirmed_[i].request.sender == peer && unconfirmed_[i].request.number < below) {
+      refuse(take_unconfirmed(i), reason);
+    }
+  }
+}
+
+TUTTI_DECL connector::unconfirmed connector::take_unconfirmed(std::size_t i) {
+  unconfirmed connection = std::move(unconfirmed_[i]);
+  unconfirmed_.erase(unconfirmed_.begin() + static_cast<std::ptrdiff_t>(i));
+  waiter_.remove(connection.socket.get());
+  return connection;
+}
+
+TUTTI_DECL void connector::refuse(unconfirmed const& connection, char const* reason) {
+  if (incidents_.size() < max_incidents) {
+    record_incident("closed a connection from " + peer_address(connection.socket.get()).text() +
+                    " with a greeting of rank " + std::to_string(connection.request.sender) + ": " + reason);
   }
 }
 
@@ -151,6 +266,7 @@ TUTTI_DECL void connector::establish(descriptor socket, hello const& request, he
   wire bytes = options_.encryption
                    ? wire(std::move(socket), *registered_streams, is_client, prover_.derive_stream_key(request, answer))
                    : wire(std::move(socket));
+  drop_unconfirmed(peer, UINT64_MAX, "the rank has another connection");
   attempts_[peer].reset();  // `request` may be in it
   std::erase(connecting_, peer);
   handler_.add_connection(peer, std::move(bytes), peer_hello);

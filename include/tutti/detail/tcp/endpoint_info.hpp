@@ -32,7 +32,7 @@ template <locates_hosts M>
   }
 }
 
-/// The endpoint that a rank publishes: "10.0.0.1:41234 81985529216486895 81985529216486895 6 0f3c55a9e1b2d478 - clear
+/// The endpoint that a rank publishes: "10.0.0.1:41234 81985529216486895 81985529216486895 7 0f3c55a9e1b2d478 - clear
 /// node1", that is its address, the two halves of the world's number, the version of the protocol, a random number, the
 /// fingerprint of its secret or "-", "clear" or "encrypted", and the identity of its host.
 struct endpoint_info {
@@ -52,6 +52,11 @@ struct endpoint_info {
   /// @throws error (failure::join)
   [[nodiscard]] static endpoint_info parse(std::string_view text);
 };
+
+/// Refuses a meeting that returns another text for this rank than the one that it published: its ranks would not agree
+/// on their addresses.
+/// @throws error (failure::join)
+TUTTI_DECL void expect_own_text(std::vector<std::string> const& texts, rank_type me, std::string_view own_text);
 
 /// The addresses of all ranks, and what tells their world from others.
 struct directions {

@@ -84,6 +84,16 @@ TUTTI_DECL endpoint_info endpoint_info::parse(std::string_view text) {
   return info;
 }
 
+TUTTI_DECL void expect_own_text(std::vector<std::string> const& texts, rank_type me, std::string_view own_text) {
+  if (me >= texts.size() || texts[me] != own_text) {
+    throw error(failure::join, "the meeting returned another text for rank " + std::to_string(me) +
+                                   " than this rank has published: '" +
+                                   (me < texts.size() ? texts[me] : std::string()) + "' instead of '" +
+                                   std::string(own_text) + "'; see which other program takes part in the meeting")
+        .set_ranks(me, {me});
+  }
+}
+
 /// Refuses two hosts with the same address, as bridges of containers have: it connects neither to the other.
 /// @throws error(failure::join)
 TUTTI_DECL void expect_addresses_of_their_own(std::vector<endpoint_info> const& endpoints) {

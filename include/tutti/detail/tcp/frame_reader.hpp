@@ -413,6 +413,7 @@ class frame_reader {
       has_ended_ = received_bytes == 0 || errno != EAGAIN;
       if (has_ended_) [[unlikely]] {
         is_malformed_ = is_malformed_ || (received_bytes < 0 && errno == EBADMSG);
+        has_said_bye_ = has_said_bye_ || !source.is_open();  // nothing was accepted, so nothing is lost
       }
       return 0;
     }

@@ -26,11 +26,11 @@ enum class hello_kind : std::uint32_t {
 };
 
 /// The handshake: the first bytes on a connection, in both directions. Nothing else precedes the answer. In a world
-/// with a secret each hello has a proof (`hello_prover`).
+/// with a secret each hello has a proof, and a welcome is confirmed by 32 bytes more (`hello_prover`).
 struct hello {
   static constexpr char expected_magic[8] = {'t', 'u', 't', 't', 'i', '\x1a', '\r', '\n'};
   static constexpr std::uint32_t expected_order = 0x01020304;
-  static constexpr std::uint32_t expected_version = 6;
+  static constexpr std::uint32_t expected_version = 7;
 
   char magic[8] = {'t', 'u', 't', 't', 'i', '\x1a', '\r', '\n'};
   std::uint32_t order = expected_order;
@@ -42,8 +42,8 @@ struct hello {
   std::uint32_t flags = 0;   ///< `encrypts`, or 0
   std::uint64_t fault = 0;   ///< packed, in a revoke or an excuse
   std::uint64_t window = 0;  ///< bytes per lane that `sender` buffers without a reader
-  std::uint64_t number = 0;  ///< the number of a request to `receiver`, which its answer repeats; 0 without a secret
-  proof key_proof{};         ///< covers all before it; zeros without a secret
+  std::uint64_t number = 0;  ///< new for each request to a receiver, and for each answer; 0 without a secret
+  proof key_proof{};         ///< covers all before it, in an answer also the request; zeros without a secret
 
   /// The flag of a rank that encrypts the bytes behind the hellos.
   static constexpr std::uint32_t encrypts = 1;

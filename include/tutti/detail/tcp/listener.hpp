@@ -13,16 +13,16 @@ namespace tutti::inline v0_1_0::detail::tcp {
 ///
 /// Cost of strangers: at most 64 descriptors, each for at most `tcp_options::handshake` and 104 bytes. A silent
 /// connection is not accepted at all where the system can tell (`await_data`), and one with other bytes is closed at
-/// the first. A hello of another version is answered only in a world without a secret. If `accept_some` refuses any,
-/// none is accepted for 20 times as long as it took, at most 100 ms: a flood takes about 5 % of the time. A complete
-/// hello of another world causes no such pause.
+/// the first. A hello of another version is answered only in a world without a secret. If a call refuses any, with an
+/// incomplete hello or with a complete one that the handler objects to, none is accepted for 20 times as long as the
+/// call took, at most 100 ms: a flood takes about 5 % of the time.
 class listener {
  public:
   /// The receiver of results.
   class handler {
    public:
-    /// Takes a connection whose hello is complete.
-    virtual void arrive(descriptor socket, hello const& peer_hello) = 0;
+    /// Takes the socket of a connection whose hello is complete. Returns null, or why the connection is refused.
+    virtual char const* arrive(descriptor& socket, hello const& peer_hello) = 0;
     /// Reports a refused connection, which is closed afterwards.
     virtual void refuse(descriptor const& socket, char const* reason) = 0;
 
@@ -37,8 +37,14 @@ class listener {
   /// The errno if descriptors or memory are missing to accept, else 0.
   [[nodiscard]] int resource_error() const noexcept { return pending_.resource_error(); }
 
-  /// Tells peers of another version of the protocol that this is another one, instead of just closing.
-  void tell_version() noexcept { tells_version_ = true; }
+  /// Begins to accept. Before, connections wait in the system's queue.
+  /// @param tells_version tell peers of another version of the protocol that this is another one, instead of just
+  /// closing
+  void open(bool tells_version) noexcept {
+    tells_version_ = tells_version;
+    is_open_ = true;
+    resume();
+  }
 
   /// Accepts some of the waiting connections, and refuses pending ones whose hello is late.
   void accept_some(handler& target);
@@ -54,6 +60,7 @@ class listener {
 
  private:
   static constexpr duration longest_pause = std::chrono::milliseconds(100);
+  static constexpr int pause_factor = 20;  ///< pause after refusals, in multiples of their time
 
   struct pending {
     descriptor socket;
@@ -67,6 +74,7 @@ class listener {
 
   void resume() noexcept;
   void pause(time_point end) noexcept;
+  void pause_after_refusals(time_point begin) noexcept;
   bool accept_one(handshake_handler& adapter, time_point begin);
 
   waiter& waiter_;
@@ -75,6 +83,7 @@ class listener {
   handshake_server<pending> pending_;
   time_point paused_until_{};
   int turned_away_ = 0;
+  bool is_open_ = false;
   bool is_watched_ = false;
   bool tells_version_ = false;
 };

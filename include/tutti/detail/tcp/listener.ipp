@@ -3,6 +3,7 @@
 
 #include <tutti/detail/tcp/listener.hpp>
 
+#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -33,7 +34,10 @@ struct listener::handshake_handler {
   }
   void arrive(pending p) const {
     self.waiter_.remove(p.fd());
-    target.arrive(std::move(p.socket), p.peer_hello);
+    if (char const* const reason = target.arrive(p.socket, p.peer_hello)) {
+      ++self.turned_away_;
+      target.refuse(p.socket, reason);
+    }
   }
   void turn_away(pending const& p, char const* reason) const {
     self.waiter_.remove(p.fd());
@@ -45,12 +49,14 @@ struct listener::handshake_handler {
 TUTTI_DECL listener::listener(address const& at, waiter& event_waiter, duration handshake_limit)
     : waiter_(event_waiter), socket_(listen(at)), handshake_limit_(handshake_limit) {
   await_data(socket_.get());
-  resume();
 }
 
 TUTTI_DECL void listener::accept_some(handler& target) {
   constexpr int max_turned_away = 32;  // per call
-  constexpr int pause_factor = 20;     // pause after refusals, in multiples of their time
+  constexpr int max_accepted = 64;     // per call
+  if (!is_open_) {
+    return;
+  }
   handshake_handler adapter{*this, target};
   time_point const begin = steady_now();
   while (!pending_.empty() && begin - pending_.oldest().accepted_at >= handshake_limit_) {
@@ -64,16 +70,16 @@ TUTTI_DECL void listener::accept_some(handler& target) {
   }
   turned_away_ = 0;
   resume();
-  while (turned_away_ < max_turned_away && accept_one(adapter, begin)) {
+  for (int i = 0; i < max_accepted && turned_away_ < max_turned_away && accept_one(adapter, begin); ++i) {
   }
-  if (turned_away_ != 0) {
-    time_point const end = steady_now();
-    pause(end + std::min<duration>(pause_factor * (end - begin), longest_pause));
-  }
+  pause_after_refusals(begin);
 }
 
 TUTTI_DECL void listener::accept_all(handler& target) {
   constexpr int longest_queue = 1024;  // the system's; waiting connections take no descriptor here
+  if (!is_open_) {
+    return;
+  }
   handshake_handler adapter{*this, target};
   time_point const begin = steady_now();
   for (int i = 0; i < 2 * longest_queue && accept_one(adapter, begin); ++i) {
@@ -83,7 +89,10 @@ TUTTI_DECL void listener::accept_all(handler& target) {
 
 TUTTI_DECL void listener::read_pending(int fd, handler& target) {
   handshake_handler adapter{*this, target};
+  time_point const begin = steady_now();
+  turned_away_ = 0;
   pending_.hear_descriptor(fd, adapter);
+  pause_after_refusals(begin);
 }
 
 TUTTI_DECL bool listener::close_pending(handler& target) {
@@ -108,6 +117,15 @@ TUTTI_DECL void listener::pause(time_point end) noexcept {
   is_watched_ = false;
   waiter_.remove(socket_.get());
   waiter_.wake_at(end);
+}
+
+/// Makes a pause, or a longer one, if connections were refused since `begin`.
+TUTTI_DECL void listener::pause_after_refusals(time_point begin) noexcept {
+  if (turned_away_ != 0) {
+    time_point const end = steady_now();
+    time_point const pause_begin = (std::max)(end, paused_until_);
+    pause((std::min)(pause_begin + pause_factor * (end - begin), end + longest_pause));
+  }
 }
 
 /// Accepts one connection. Returns false if there is none, or no descriptor for it.

@@ -296,6 +296,7 @@ class mesh final : private connector::handler {
     broadcast_.advance();
   }
   void send_fault(rank_type peer);
+  void say_bye(rank_type peer);
   void relay_fault(rank_type peer);
   void open_broadcast_connection(rank_type peer);
 

@@ -114,6 +114,14 @@ TUTTI_DECL void mesh::add_connection(rank_type peer, wire bytes, hello const& pe
   connected_peers_.push_back(peer);
   if (fault()) {
     send_fault(peer);
+  } else if (is_leaving_) {
+    say_bye(peer);
+  }
+}
+
+TUTTI_DECL void mesh::say_bye(rank_type peer) {
+  if (!connections_[peer]->writer.is_mid_piece()) {
+    connections_[peer]->writer.queue_control_frame({.kind = frame_kind::bye, .bytes = leave_reason_.pack()});
   }
 }
 
@@ -176,13 +184,11 @@ TUTTI_DECL void mesh::open_broadcast_connection(rank_type peer) {
 }
 
 TUTTI_DECL void mesh::leave() {
-  constexpr duration usual_delay = std::chrono::milliseconds(20);  // usual time to deliver a fault
+  constexpr duration usual_delay = std::chrono::milliseconds(20);  // to deliver a fault, or to confirm a connection
   is_leaving_ = true;
   if (!fault()) {
     for (rank_type const peer : connected_peers_) {
-      if (!connections_[peer]->writer.is_mid_piece()) {
-        connections_[peer]->writer.queue_control_frame({.kind = frame_kind::bye, .bytes = leave_reason_.pack()});
-      }
+      say_bye(peer);
     }
     for (rank_type r = 0; leave_reason_ && r < size(); ++r) {
       if (r != rank_ && r != leave_reason_.culprit && connections_[r] == nullptr) {
@@ -197,6 +203,7 @@ TUTTI_DECL void mesh::leave() {
   for (;;) {
     duration const wait_time = steady_now() - begin;
     continue_connecting(true);
+    connector_.read_confirmations();
     if (fault()) {
       connector_.accept_connections();
     }
@@ -206,7 +213,8 @@ TUTTI_DECL void mesh::leave() {
       service(peer);
       connection const& link = *connections_[peer];
       bool const has_fault_to_tell = fault() || leave_reason_;
-      bool const is_unreadable = link.writer.is_mid_piece() || fault();  // the peer may never read what is queued
+      // The peer may never read what is queued.
+      bool const is_unreadable = link.writer.is_mid_piece() || !link.bytes.is_open() || fault();
       bool const is_done =
           link.is_closed || link.is_delivered() || (is_unreadable && (link.fault_relayed || !has_fault_to_tell));
       if (!is_done && !link.fault_relayed && has_fault_to_tell && wait_time > usual_delay) {
@@ -214,7 +222,8 @@ TUTTI_DECL void mesh::leave() {
       }
       all_delivered = all_delivered && is_done;
     }
-    if ((all_delivered && broadcast_.is_complete()) || wait_time > limit) {
+    bool const awaits_peers = connector_.awaits_confirmation() && !fault() && wait_time < usual_delay;
+    if ((all_delivered && broadcast_.is_complete() && !awaits_peers) || wait_time > limit) {
       return;
     }
     pollfd handle{arm(), POLLIN, 0};

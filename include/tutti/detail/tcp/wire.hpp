@@ -24,7 +24,7 @@ struct stream_calls {
   /// @throws error(failure::join) if the system refuses it
   void (*load)();
   /// Begins a stream over a non-blocking socket. Returns its state.
-  /// @throws error(failure::join) if memory is missing
+  /// @throws error(failure::join) if the library refuses it
   void* (*open)(int fd, bool is_client, proof_key const& key);
   /// Writes as sendmsg does. Bytes that were taken are never refused later: at most one record of them is kept back.
   ssize_t (*write)(void* state, std::span<iovec const> parts) noexcept;
@@ -38,6 +38,8 @@ struct stream_calls {
   bool (*has_input)(void const* state) noexcept;
   /// True if nothing can be written before something is read: during the handshake.
   bool (*awaits_input)(void const* state) noexcept;
+  /// True once the handshake is complete; before, no bytes are taken or delivered.
+  bool (*is_open)(void const* state) noexcept;
   void (*close)(void* state) noexcept;
 };
 
@@ -54,6 +56,7 @@ inline constexpr stream_calls calls_of{
     .has_output = [](void const* state) noexcept { return static_cast<Stream const*>(state)->has_output(); },
     .has_input = [](void const* state) noexcept { return static_cast<Stream const*>(state)->has_input(); },
     .awaits_input = [](void const* state) noexcept { return static_cast<Stream const*>(state)->awaits_input(); },
+    .is_open = [](void const* state) noexcept { return static_cast<Stream const*>(state)->is_open(); },
     .close = [](void* state) noexcept { delete static_cast<Stream*>(state); }};
 
 /// One for all shared libraries of a process.
@@ -67,7 +70,7 @@ TUTTI_DECL void load_encryption(world_secret const& secret);
 class wire {
  public:
   explicit wire(descriptor socket) noexcept : socket_(std::move(socket)) {}
-  /// @throws error(failure::join) if memory is missing
+  /// @throws error(failure::join) if the library of encryption refuses a stream
   wire(descriptor socket, stream_calls const& calls, bool is_client, proof_key const& key)
       : socket_(std::move(socket)), calls_(&calls), state_(calls.open(socket_.get(), is_client, key)) {}
   wire(wire&& other) noexcept
@@ -111,6 +114,8 @@ class wire {
   [[nodiscard]] bool has_input() const noexcept { return calls_ != nullptr && calls_->has_input(state_); }
   /// True if nothing can be written before something is read.
   [[nodiscard]] bool awaits_input() const noexcept { return calls_ != nullptr && calls_->awaits_input(state_); }
+  /// False during the handshake of encryption.
+  [[nodiscard]] bool is_open() const noexcept { return calls_ == nullptr || calls_->is_open(state_); }
 
  private:
   descriptor socket_;

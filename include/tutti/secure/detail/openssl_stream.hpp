@@ -10,7 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <new>
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
@@ -47,13 +46,15 @@ class openssl_stream {
   /// happens after that of a world with static storage.
   static void load() { static_cast<void>(context()); }
 
+  /// @throws error(failure::join) if OpenSSL has no memory for it
   openssl_stream(int fd, bool is_client, proof_key const& key)
       : fd_(fd), key_(key), output_(output_bytes), ssl_(SSL_new(context())) {
     error_guard const guard;
     BIO* const bio = ssl_ == nullptr ? nullptr : BIO_new(bio_method());
     if (bio == nullptr) {
+      std::string const reason = describe_error();
       SSL_free(ssl_);
-      throw std::bad_alloc();
+      throw error(failure::join, "OpenSSL makes no stream for a connection: " + reason);
     }
     BIO_set_data(bio, this);
     SSL_set_bio(ssl_, bio, bio);
@@ -146,6 +147,7 @@ class openssl_stream {
     return is_forged_ || (!is_drained_ && SSL_has_pending(ssl_) == 1);
   }
   [[nodiscard]] bool awaits_input() const noexcept { return !is_open_ && !has_output() && can_read(); }
+  [[nodiscard]] bool is_open() const noexcept { return is_open_; }
 
  private:
   static constexpr std::size_t max_record = std::size_t{16} << 10;      ///< the longest of TLS
