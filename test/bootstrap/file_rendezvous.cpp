@@ -844,17 +844,17 @@ BOOST_AUTO_TEST_CASE(a_file_without_a_proof_is_read_once) {
 BOOST_AUTO_TEST_CASE(an_open_file_of_an_earlier_meeting_opens_none) {
   scratch s;
   std::string const open = s.inner() + "/open";
-  std::string const saved = s.base + "/saved";
+  std::string const saved_file = s.base + "/saved_file";
   auto const put_back = [&] {
-    std::filesystem::copy_file(saved, saved + ".copy", std::filesystem::copy_options::overwrite_existing);
-    std::filesystem::rename(saved + ".copy", open);
+    std::filesystem::copy_file(saved_file, saved_file + ".copy", std::filesystem::copy_options::overwrite_existing);
+    std::filesystem::rename(saved_file + ".copy", open);
   };
   for (bool const is_first : {true, false}) {
     auto const ends = tutti::detail::run_threads(2, [&](thread_rendezvous& seat) {
       if (seat.rank() == 1) {
         intruder const i(s);
         if (is_first) {
-          std::filesystem::copy_file(open, saved);
+          std::filesystem::copy_file(open, saved_file);
         } else {
           put_back();
         }

@@ -175,9 +175,9 @@ struct line {
         claim.payload[claim_byte] = static_cast<char>(claim.payload[claim_byte] ^ 1);
       }
       line answer;  // the host's answer, which goes to the guest through the test's hands
-      if (auto const proved = tutti::detail::read_claim(host_key, claim.payload)) {
-        tutti::detail::answer_claim(answer.host, host_key, *proved);
-        rank = proved->rank;
+      if (auto const proved_guest = tutti::detail::read_claim(host_key, claim.payload)) {
+        tutti::detail::answer_claim(answer.host, host_key, *proved_guest);
+        rank = proved_guest->rank;
       }
       std::array<char, 200> bytes{};
       ssize_t const size = ::recv(answer.guest.fd(), bytes.data(), bytes.size(), 0);

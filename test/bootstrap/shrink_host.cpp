@@ -268,9 +268,9 @@ std::pair<std::string, std::string> recorded_guest(shrink_message const& message
     (void)line.receive(none, 0, tutti::steady_now() + 20s);
   });
   BOOST_REQUIRE((host.receive(claim, 200, tutti::steady_now() + 20s) == io::complete));
-  auto const proved = tutti::detail::read_claim(key, claim.payload);
-  BOOST_REQUIRE((proved && proved->rank == message.rank));
-  tutti::detail::answer_claim(host, key, *proved);
+  auto const proved_guest = tutti::detail::read_claim(key, claim.payload);
+  BOOST_REQUIRE((proved_guest && proved_guest->rank == message.rank));
+  tutti::detail::answer_claim(host, key, *proved_guest);
   tutti::detail::wait_ready(host.fd(), POLLIN, tutti::steady_now() + 20s);
   char bytes[1000];
   ssize_t const size = ::recv(host.fd(), bytes, sizeof bytes, 0);

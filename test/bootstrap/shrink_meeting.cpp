@@ -135,17 +135,17 @@ BOOST_AUTO_TEST_CASE(messages_travel_and_nothing_else_is_one) {
 BOOST_AUTO_TEST_CASE(a_table_without_the_text_of_this_rank_is_an_error) {
   shrink_listener const other("127.0.0.1");
   for (rank_type const rank : {0U, 1U, 2U}) {
-    shrink_listener own("127.0.0.1");
-    std::vector<std::string> const table{own.endpoint_info(), other.endpoint_info()};
+    shrink_listener listener_of_rank("127.0.0.1");
+    std::vector<std::string> const table{listener_of_rank.endpoint_info(), other.endpoint_info()};
     auto const is_told = [&](error const& e) {
       return e.kind() == failure::join && e.at_fault() == std::vector{rank} &&
-             std::string_view(e.what()).find("that of rank " + std::to_string(rank) + " is another than it gave") !=
+             std::string_view(e.what()).find("that of rank " + std::to_string(rank) + " is not the one that it gave") !=
                  std::string_view::npos;
     };
     if (rank == 0) {
-      BOOST_TEST(own.meeting(rank, table).members().size() == 2U);
+      BOOST_TEST(listener_of_rank.meeting(rank, table).members().size() == 2U);
     } else {
-      BOOST_CHECK_EXCEPTION(std::ignore = own.meeting(rank, table), error, is_told);
+      BOOST_CHECK_EXCEPTION(std::ignore = listener_of_rank.meeting(rank, table), error, is_told);
     }
   }
 }
@@ -181,11 +181,11 @@ BOOST_AUTO_TEST_CASE(a_guest_of_a_host_with_a_full_queue_begins_again) {
   do {
     crowd.push_back(net::connect(places[0], steady_now() + 100ms));
   } while (crowd.back());
-  descriptor own = net::listen(net::resolve("127.0.0.1", 0).front());
-  places.push_back(net::local_address(own.get()));
+  descriptor listener_of_rank = net::listen(net::resolve("127.0.0.1", 0).front());
+  places.push_back(net::local_address(listener_of_rank.get()));
   int const first_count = connects;
   rank_type size = 0;
-  std::thread guest([&] { size = shrink_meeting(1, std::move(own), places, "a world").meet(20s).size(); });
+  std::thread guest([&] { size = shrink_meeting(1, std::move(listener_of_rank), places, "a world").meet(20s).size(); });
   time_point const deadline = steady_now() + 10s;
   while (connects < first_count + 3 && steady_now() < deadline) {
     std::this_thread::yield();

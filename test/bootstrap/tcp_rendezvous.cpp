@@ -636,7 +636,7 @@ BOOST_AUTO_TEST_CASE(a_stranger_takes_no_seat_and_is_told_nothing) {
 
 namespace {
 
-/// What a program does that hears all bytes between a rank and rank 0, and sends bytes of its own, but changes none.
+/// A program that hears all bytes between a rank and rank 0, and sends bytes of its own, but changes none.
 struct listener_on_the_path {
   std::vector<std::string> claims;  ///< heard, or recorded at earlier meetings
 
@@ -701,9 +701,9 @@ int tries_of_guest(std::vector<std::string> claims) {
     }
   });
   listener_on_the_path path{std::move(claims)};
-  constexpr int most = 20;
+  constexpr int limit = 20;
   int tries = 1;
-  while (!path.pass_guest(p) && tries != most) {
+  while (!path.pass_guest(p) && tries != limit) {
     ++tries;
   }
   host.join();

@@ -17,8 +17,8 @@ struct seats {
   static tutti::rank_type size() { return 1; }
   static std::vector<std::string> exchange(std::string_view text) { return {std::string(text)}; }
 };
-struct without : seats {};
-struct with : seats {
+struct no_secret : seats {};
+struct proper_secret : seats {
   static tutti::world_secret secret() { return {}; }
 };
 struct changing : seats {
@@ -34,7 +34,8 @@ struct holding : seats {
   tutti::world_secret secret;
 };
 
-void join(without& none, with& proper, changing& not_const, textual& text, choosing& with_argument, holding& object) {
+void join(no_secret& none, proper_secret& proper, changing& not_const, textual& text, choosing& with_argument,
+          holding& object) {
   tutti::communicator<tutti::tcp> const first(none);
   tutti::communicator<tutti::tcp> const second(proper);
 #ifdef MISTAKE

@@ -38,7 +38,7 @@ inline constexpr std::uint64_t challenge_size = nonce_size + sizeof(net::proof);
 struct proved_claim {
   std::string nonce;
   rank_type rank = no_rank;
-  std::string mark;  ///< of the guest's world
+  std::string mark;  ///< mark of the guest's world
 };
 
 /// The mark of a world.

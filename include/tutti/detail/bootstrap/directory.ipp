@@ -47,9 +47,9 @@ TUTTI_DECL bool is_private(struct stat const& folder) noexcept {
 }
 
 /// True if a file has not changed between two looks at it.
-TUTTI_DECL bool is_same_file(struct stat const& one, struct stat const& other) noexcept {
-  return one.st_dev == other.st_dev && one.st_ino == other.st_ino && one.st_size == other.st_size &&
-         one.st_ctim.tv_sec == other.st_ctim.tv_sec && one.st_ctim.tv_nsec == other.st_ctim.tv_nsec;
+TUTTI_DECL bool is_same_file(struct stat const& file, struct stat const& other) noexcept {
+  return file.st_dev == other.st_dev && file.st_ino == other.st_ino && file.st_size == other.st_size &&
+         file.st_ctim.tv_sec == other.st_ctim.tv_sec && file.st_ctim.tv_nsec == other.st_ctim.tv_nsec;
 }
 
 TUTTI_DECL directory::directory(std::string place, std::string name, net::proof_key const& key)
@@ -154,8 +154,8 @@ TUTTI_DECL std::optional<std::string> directory::read(std::string const& name, s
   bool const foreign =
       file ? ::fstat(file.get(), &status) == 0 && (!S_ISREG(status.st_mode) || status.st_uid != ::geteuid())
            : errno == ELOOP || errno == ENXIO;
-  bool const is_known = std::any_of(forgeries_.begin(), forgeries_.end(), [&](forgery const& known) {
-    return known.name == name && is_same_file(known.status, status);
+  bool const is_known = std::any_of(forgeries_.begin(), forgeries_.end(), [&](forgery const& candidate) {
+    return candidate.name == name && is_same_file(candidate.status, status);
   });
   if (is_known || (!file && !foreign)) {
     return std::nullopt;
@@ -183,20 +183,20 @@ TUTTI_DECL std::optional<std::string> directory::read(std::string const& name, s
 
 TUTTI_DECL void directory::note_forgery(std::string const& name, std::string const& reason,
                                         struct stat const& status) const {
-  constexpr std::size_t most = 1024;
-  auto const known = std::find_if(forgeries_.begin(), forgeries_.end(),
-                                  [&name](forgery const& candidate) { return candidate.name == name; });
-  if (known != forgeries_.end()) {
-    *known = {name, reason, status};
-  } else if (forgeries_.size() < most) {
+  constexpr std::size_t limit = 1024;
+  auto const position = std::find_if(forgeries_.begin(), forgeries_.end(),
+                                     [&name](forgery const& candidate) { return candidate.name == name; });
+  if (position != forgeries_.end()) {
+    *position = {name, reason, status};
+  } else if (forgeries_.size() < limit) {
     forgeries_.push_back({name, reason, status});
   }
 }
 
 TUTTI_DECL std::vector<std::string> directory::forgeries() const {
-  constexpr std::size_t most = 16;
+  constexpr std::size_t limit = 16;
   std::vector<std::string> texts;
-  for (std::size_t i = 0; i < (std::min)(forgeries_.size(), most); ++i) {
+  for (std::size_t i = 0; i < (std::min)(forgeries_.size(), limit); ++i) {
     texts.push_back("'" + path() + "/" + forgeries_[i].name + "' " + forgeries_[i].reason);
   }
   return texts;

@@ -137,13 +137,13 @@ class entrance {
 
   /// Adds a nonce to the last ones of a place. Returns false if it is one of them.
   [[nodiscard]] static bool note(std::string& nonces, std::string_view nonce) {
-    constexpr std::size_t most = 256;
+    constexpr std::size_t limit = 256;
     for (std::size_t i = 0; i < nonces.size(); i += nonce_size) {
       if (nonces.compare(i, nonce_size, nonce) == 0) {
         return false;
       }
     }
-    nonces.erase(0, nonces.size() == most * nonce_size ? nonce_size : 0);
+    nonces.erase(0, nonces.size() == limit * nonce_size ? nonce_size : 0);
     nonces += nonce;
     return true;
   }
@@ -158,7 +158,7 @@ class entrance {
   net::proof_key key_;
   std::string mark_;
   rank_type ranks_;
-  std::vector<std::string> nonces_;  ///< of the claims for each place
+  std::vector<std::string> nonces_;  ///< nonces of the last claims, by place
   net::handshake_server<pending_hello> pending_;
   std::vector<pending_hello> claimants_;  ///< in order of arrival
 };

@@ -133,11 +133,12 @@ TUTTI_DECL std::string shrink_listener::endpoint_info() const {
 TUTTI_DECL shrink_meeting shrink_listener::meeting(rank_type rank, std::vector<std::string> const& endpoint_infos,
                                                    world_secret const& secret) {
   if (rank >= endpoint_infos.size() || endpoint_infos[rank] != endpoint_info()) {
-    throw error(failure::join,
-                "the addresses of a failure_detector that the ranks have exchanged are not those of their "
-                "failure_detectors: that of rank " +
-                    std::to_string(rank) +
-                    " is another than it gave; let the rendezvous or the world return each rank's own text, unchanged")
+    throw error(
+        failure::join,
+        "the addresses of a failure_detector that the ranks have exchanged are not those of their "
+        "failure_detectors: that of rank " +
+            std::to_string(rank) +
+            " is not the one that it gave; let the rendezvous or the world return each rank's own text, unchanged")
         .set_ranks(rank, {rank});
   }
   std::vector<net::address> places;

@@ -6,7 +6,6 @@
 #include <tutti/detail/net/proof.hpp>
 #include <tutti/extend/error.hpp>
 
-#include <algorithm>
 #include <cstring>
 
 namespace tutti::inline v0_1_0::detail::inline net {
@@ -116,7 +115,9 @@ TUTTI_DECL world_secret draw_secret() {
     return {};
   }
   std::array<std::uint64_t, world_secret::bytes / sizeof(std::uint64_t)> numbers{};
-  std::generate(numbers.begin(), numbers.end(), draw_number);
+  for (std::uint64_t& number : numbers) {
+    number = draw_number();
+  }
   world_secret const result(std::as_bytes(std::span(numbers)));
   ::explicit_bzero(numbers.data(), sizeof numbers);
   return result;
