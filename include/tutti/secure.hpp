@@ -15,7 +15,7 @@
 namespace tutti::inline v0_1_0 {
 
 /// The transport `tcp` with encryption, TLS 1.3: nobody on the path reads or changes what ranks send each other, or
-/// takes a rank's place. The rendezvous must have a secret.
+/// takes a rank's place. The rendezvous must have a secret, as that of `spawn` has.
 ///
 /// Connections are encrypted after both ranks have proved that they know the secret, so strangers never reach OpenSSL.
 ///

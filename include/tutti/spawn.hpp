@@ -14,6 +14,8 @@ namespace tutti::inline v0_1_0 {
 ///
 ///     auto results = tutti::spawn<tutti::loopback>(4, [](auto& world) { return world.rank(); });
 ///
+/// In a program that includes `<tutti/secure.hpp>`, processes get a secret that the caller draws.
+///
 /// With a tracer, each rank's communicator gets a copy: `spawn<tutti::loopback>(4, f, {}, tutti::memory_trace(4096))`.
 ///
 /// Returns the outcome of each rank, a result or a failure, in rank order, when all have ended. Results of processes

@@ -11,11 +11,15 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <malloc.h>
 #include <map>
+#include <new>
 #include <string>
+#include <string_view>
 #include <sys/stat.h>
 #include <tuple>
 #include <unistd.h>
@@ -23,6 +27,31 @@
 #include <vector>
 
 using namespace std::chrono_literals;
+
+namespace {
+
+/// A text that no memory may hold when it is freed, or null.
+std::string_view const* wiped_text = nullptr;
+bool is_text_freed = false;
+
+}  // namespace
+
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
+  if (wiped_text != nullptr && memory != nullptr) {
+    std::string_view const bytes(static_cast<char const*>(memory), ::malloc_usable_size(memory));
+    is_text_freed = is_text_freed || bytes.find(*wiped_text) != std::string_view::npos;
+  }
+  std::free(memory);
+}
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
+  operator delete(memory);
+}
+[[gnu::noinline]] void* operator new(std::size_t size) {
+  if (void* const memory = std::calloc(1, size == 0 ? 1 : size)) {
+    return memory;
+  }
+  throw std::bad_alloc();
+}
 
 namespace {
 
@@ -388,6 +417,24 @@ BOOST_AUTO_TEST_CASE(a_file_and_a_variable_of_one_text_give_one_secret) {
                   {"TUTTI_SECRET_FILE and TUTTI_SECRET are both set"});
 }
 
+/// The environment of the process has the text for as long as the process lives; no other memory keeps it.
+BOOST_AUTO_TEST_CASE(a_secret_is_in_no_memory_that_is_freed) {
+  std::string_view const text = "a text that nobody else knows";
+  secret_file const file;
+  std::string const in_variable = "TUTTI_SECRET=" + std::string(text);
+  std::string const in_file = "TUTTI_SECRET_FILE=" + file.path;
+  BOOST_REQUIRE(::chmod(file.path.c_str(), 0600) == 0);
+  for (std::string const& variable : {in_variable, in_file}) {
+    char const* const set[] = {"TUTTI_RANK=0", "TUTTI_SIZE=1", variable.c_str(), nullptr};
+    is_text_freed = false;
+    wiped_text = &text;
+    bool const has_secret = static_cast<bool>(tutti::detail::read_environment(set, 1, "node0").secret);
+    wiped_text = nullptr;
+    BOOST_TEST(has_secret);
+    BOOST_TEST(!is_text_freed, variable);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(secret_files_that_others_may_read_or_write_are_refused) {
   secret_file const file;
   for (auto const& [mode, reason] :
@@ -441,6 +488,8 @@ BOOST_AUTO_TEST_CASE(a_world_that_strangers_may_join_is_advised) {
   BOOST_TEST(!has_advice(open_mpi));  // through files of one host
   for (char const* const host : {"localhost", "127.0.0.1", "127.1.2.3", "::1", "[::1]"}) {
     BOOST_TEST(!has_advice(extend(user, {{"TUTTI_MASTER_ADDR", host}})), host);
+    BOOST_TEST(has_advice(extend(user, {{"TUTTI_MASTER_ADDR", host}, {"TUTTI_INTERFACE", "eth0"}})), host);
   }
+  BOOST_TEST(has_advice(extend(open_mpi, {{"TUTTI_INTERFACE", "eth0"}})));
   BOOST_TEST(!has_advice({{"TUTTI_RANK", "0"}, {"TUTTI_SIZE", "1"}}));
 }

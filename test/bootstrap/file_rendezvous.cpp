@@ -16,11 +16,16 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <optional>
+#include <span>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -766,6 +771,122 @@ BOOST_AUTO_TEST_CASE(forged_marks_and_answers_fail_no_meeting) {
     BOOST_TEST((end ? end.value() : end.failure().text) == "012012");
   }
   BOOST_TEST(s.is_empty());
+}
+
+/// Links, files of other kinds and endless files at the names of files that ranks look for.
+BOOST_AUTO_TEST_CASE(files_that_no_rank_writes_fail_no_meeting_with_a_secret) {
+  for (std::string const maker : {"ln -s /dev/zero", "ln -s /etc/passwd", "mkfifo", "mkdir", "truncate -s 8T"}) {
+    scratch s;
+    auto const ends = tutti::detail::run_threads(2, [&](thread_rendezvous& seat) {
+      if (seat.rank() == 1) {
+        intruder const i(s);
+        for (std::string const& name : {"failure." + i.session, "hello." + i.session + ".fedcba9876543210"}) {
+          if (std::system((maker + " " + s.inner() + "/" + name).c_str()) != 0) {
+            throw std::runtime_error("a file of a stranger could not be made");
+          }
+        }
+      }
+      file_rendezvous r(s.path, knowing_member(seat.rank(), 2));
+      auto const texts = r.exchange(std::to_string(r.rank()));
+      return std::pair(texts[0] + texts[1], r.refusals());
+    });
+    for (auto const& end : ends) {
+      BOOST_REQUIRE_MESSAGE(end.has_value(), maker);
+      BOOST_TEST(end.value().first == "01");
+      auto const& refusals = end.value().second;
+      BOOST_TEST(std::any_of(refusals.begin(), refusals.end(), [&](std::string const& text) {
+        return has(text, "/failure.") && has(text, maker.starts_with("truncate") ? "is longer than" : "is a link, or");
+      }));
+    }
+  }
+}
+
+namespace {
+
+int hashes = 0;
+constexpr tutti::detail::net::hash_calls counting_hash{
+    [](std::span<std::string_view const> parts, std::byte* digest) noexcept {
+      ++hashes;
+      tutti::support::toy_sha256(parts, digest);
+    }};
+
+}  // namespace
+
+/// Ranks look for files again and again, and files may be long.
+BOOST_AUTO_TEST_CASE(a_file_without_a_proof_is_read_once) {
+  scratch s;
+  tutti::detail::net::proof_key const key(tutti::detail::net::make_secret("sixteen or more letters"));
+  tutti::detail::directory member_folder(s.path, tutti::detail::meeting_folder(""), key);
+  tutti::detail::directory stranger_folder = folder_of(s);
+  auto const hashes_of_reading = [&](char const* expected) {
+    int const first_count = hashes;
+    auto const contents = member_folder.read("text", 1000);
+    BOOST_TEST(contents.value_or("missing") == expected);
+    return hashes - first_count;
+  };
+  auto const* const hash = std::exchange(tutti::detail::net::registered_hash, &counting_hash);
+  stranger_folder.write("text", "forged");
+  BOOST_TEST(hashes_of_reading("missing") > 0);
+  for (int round = 0; round != 3; ++round) {
+    BOOST_TEST(hashes_of_reading("missing") == 0);
+  }
+  stranger_folder.write("text", "forged too");
+  BOOST_TEST(hashes_of_reading("missing") > 0);
+  BOOST_TEST(hashes_of_reading("missing") == 0);
+  member_folder.write("text", "true");
+  BOOST_TEST(hashes_of_reading("true") > 0);
+  BOOST_TEST(member_folder.forgeries().size() == 1U);
+  tutti::detail::net::registered_hash = hash;
+}
+
+/// The file by which rank 0 of an earlier meeting of the job began is put back while ranks meet, and again before
+/// their exchange.
+BOOST_AUTO_TEST_CASE(an_open_file_of_an_earlier_meeting_opens_none) {
+  scratch s;
+  std::string const open = s.inner() + "/open";
+  std::string const saved_file = s.base + "/saved_file";
+  auto const put_back = [&] {
+    std::filesystem::copy_file(saved_file, saved_file + ".copy", std::filesystem::copy_options::overwrite_existing);
+    std::filesystem::rename(saved_file + ".copy", open);
+  };
+  for (bool const is_first : {true, false}) {
+    auto const ends = tutti::detail::run_threads(2, [&](thread_rendezvous& seat) {
+      if (seat.rank() == 1) {
+        intruder const i(s);
+        if (is_first) {
+          std::filesystem::copy_file(open, saved_file);
+        } else {
+          put_back();
+        }
+      }
+      file_rendezvous r(s.path, knowing_member(seat.rank(), 2));
+      if (seat.rank() == 1 && !is_first) {
+        put_back();
+      }
+      std::string texts;
+      for (int round = 0; round != 3; ++round) {
+        for (auto const& text : r.exchange(std::to_string(r.rank()))) {
+          texts += text;
+        }
+      }
+      return texts;
+    });
+    for (auto const& end : ends) {
+      BOOST_TEST((end ? end.value() : end.failure().text) == "010101");
+    }
+    BOOST_TEST(s.is_empty());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(two_processes_of_rank_0_with_a_secret_are_named_to_both) {
+  for (rank_type const other_size : {2U, 3U}) {
+    scratch s;
+    auto const ends = join_all(s, {knowing_member(0, 2), knowing_member(0, other_size)});
+    for (auto const& e : ends) {
+      check_fails(e, {"two processes both say they are rank 0"}, {0});
+    }
+    BOOST_TEST(s.is_empty());
+  }
 }
 
 BOOST_AUTO_TEST_CASE(ranks_of_two_secrets_do_not_meet_and_say_so) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread left_to_sanitizers
+#include <support/toy_hash.hpp>
 #include <tutti/detail/bootstrap/processes.hpp>
+#include <tutti/detail/net/proof.hpp>
+#include <tutti/extend/secret.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -14,6 +17,7 @@
 #include <string>
 #include <sys/wait.h>
 #include <thread>
+#include <utility>
 
 using namespace std::chrono_literals;
 using tutti::rank_type;
@@ -67,6 +71,25 @@ BOOST_AUTO_TEST_CASE(all_get_every_text_in_rank_order_in_every_round) {
     }
   }
   BOOST_TEST(no_children());
+}
+
+/// The ranks of one world have one secret, and those of another world have another.
+BOOST_AUTO_TEST_CASE(ranks_have_a_secret_if_the_program_can_use_one) {
+  auto const keys = [] {
+    auto const ends = tutti::detail::run_processes(3, [](process_rendezvous& seat) {
+      auto const key = seat.secret().key();
+      return seat.secret() ? std::string(reinterpret_cast<char const*>(key.data()), key.size()) : "none";
+    });
+    BOOST_TEST(ends[0].value() == ends[1].value());
+    BOOST_TEST(ends[0].value() == ends[2].value());
+    return ends[0].value();
+  };
+  std::string const first_key = keys();
+  BOOST_TEST(first_key.size() == tutti::world_secret::bytes);
+  BOOST_TEST(first_key != keys());
+  auto const* const hash = std::exchange(tutti::detail::net::registered_hash, nullptr);
+  BOOST_TEST(keys() == "none");
+  tutti::detail::net::registered_hash = hash;
 }
 
 BOOST_AUTO_TEST_CASE(results_of_every_kind_come_back) {

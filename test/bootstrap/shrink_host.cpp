@@ -64,9 +64,11 @@ struct meeting {
     return tutti::detail::shrink_host(listeners[0].get(), me, places, {}, patience, key).gather();
   }
 
-  /// Starts a thread that joins with a key, and receives frames until the host closes.
+  /// Starts a thread that joins the host with a key, and receives frames until the host closes. It takes the host for
+  /// the member `asked_host`.
   [[nodiscard]] std::thread join_with(net::proof_key const& guest_key, rank_type claimed_rank,
-                                      shrink_message const& message, std::string& kinds) const;
+                                      shrink_message const& message, std::string& kinds,
+                                      rank_type asked_host = 0) const;
 
   shrink_message me;
   std::vector<tutti::detail::descriptor> listeners;
@@ -235,10 +237,11 @@ net::proof_key key_of(char const* text = "sixteen or more letters") {
 }
 
 std::thread meeting::join_with(net::proof_key const& guest_key, rank_type claimed_rank, shrink_message const& message,
-                               std::string& kinds) const {
-  return std::thread([this, guest_key, claimed_rank, message, &kinds] {
+                               std::string& kinds, rank_type asked_host) const {
+  return std::thread([this, guest_key, claimed_rank, message, &kinds, asked_host] {
     channel line(net::connect(places[0], tutti::steady_now() + 5s));
-    if (tutti::detail::claim_rank(line, guest_key, claimed_rank, tutti::steady_now() + 20s) != io::complete) {
+    net::proof_key const key_to_host = tutti::detail::shrink_host::key_to(asked_host, guest_key);
+    if (tutti::detail::claim_rank(line, key_to_host, claimed_rank, tutti::steady_now() + 20s) != io::complete) {
       kinds = "refused";
       return;
     }
@@ -250,13 +253,14 @@ std::thread meeting::join_with(net::proof_key const& guest_key, rank_type claime
 
 /// The bytes by which a guest joins, heard on the wire.
 std::pair<std::string, std::string> recorded_guest(shrink_message const& message) {
+  net::proof_key const key = tutti::detail::shrink_host::key_to(0, key_of());
   auto [guest_end, host_end] = tutti::detail::stream_pair();
   channel host(std::move(host_end));
   std::string hello;
   bootstrap_frame claim;
-  std::thread guest([&message, end = std::move(guest_end)]() mutable {
+  std::thread guest([&message, &key, end = std::move(guest_end)]() mutable {
     channel line(std::move(end));
-    (void)tutti::detail::claim_rank(line, key_of(), message.rank, tutti::steady_now() + 20s);
+    (void)tutti::detail::claim_rank(line, key, message.rank, tutti::steady_now() + 20s);
     line.queue(bootstrap_frame_kind::hello, message.text());
     (void)line.flush();
     ::shutdown(line.fd(), SHUT_WR);
@@ -264,7 +268,9 @@ std::pair<std::string, std::string> recorded_guest(shrink_message const& message
     (void)line.receive(none, 0, tutti::steady_now() + 20s);
   });
   BOOST_REQUIRE((host.receive(claim, 200, tutti::steady_now() + 20s) == io::complete));
-  BOOST_REQUIRE(tutti::detail::answer_claim(host, key_of(), claim.payload) == message.rank);
+  auto const proved_guest = tutti::detail::read_claim(key, claim.payload);
+  BOOST_REQUIRE((proved_guest && proved_guest->rank == message.rank));
+  tutti::detail::answer_claim(host, key, *proved_guest);
   tutti::detail::wait_ready(host.fd(), POLLIN, tutti::steady_now() + 20s);
   char bytes[1000];
   ssize_t const size = ::recv(host.fd(), bytes, sizeof bytes, 0);
@@ -296,6 +302,17 @@ BOOST_AUTO_TEST_CASE(members_that_know_the_key_are_in_and_no_others) {
   BOOST_TEST(kinds[2] == "wt");
   BOOST_TEST(kinds[3] == "wt");
   BOOST_TEST(receive_all(stranger) == "");
+}
+
+/// A claim to another member, which a program on the path has led to this one: neither takes the other for another.
+BOOST_AUTO_TEST_CASE(a_claim_to_another_host_is_not_answered) {
+  meeting group(2, key_of());
+  group.listeners[1].reset();
+  std::string kinds;
+  std::thread guest = group.join_with(key_of(), 1, {group.me.world, 1, first(2)}, kinds, 3);
+  BOOST_TEST(group.gather(20s) == ranks{0}, boost::test_tools::per_element());
+  guest.join();
+  BOOST_TEST(kinds == "refused");
 }
 
 BOOST_AUTO_TEST_CASE(a_repeated_hello_takes_no_line) {

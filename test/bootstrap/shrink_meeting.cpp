@@ -5,12 +5,16 @@
 #include <tutti/detail/bootstrap/shrink_meeting.hpp>
 #include <tutti/detail/net/socket.hpp>
 #include <tutti/error.hpp>
+#include <tutti/extend/packing.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <sys/resource.h>
@@ -24,12 +28,19 @@ using namespace tutti;
 using namespace tutti::detail;
 
 static std::atomic<int> polls{0};
+static std::atomic<int> connects{0};
 
 /// Replaces the C library's poll, to count the calls of this process.
 extern "C" int poll(pollfd* set, nfds_t size, int milliseconds) {
   ++polls;
   timespec const limit{milliseconds / 1000, milliseconds % 1000 * 1'000'000L};
   return static_cast<int>(::syscall(SYS_ppoll, set, size, milliseconds < 0 ? nullptr : &limit, nullptr, 0));
+}
+
+/// Replaces the C library's connect, to count the calls of this process.
+extern "C" int connect(int socket, sockaddr const* address, socklen_t length) {
+  ++connects;
+  return static_cast<int>(::syscall(SYS_connect, socket, address, length));
 }
 
 namespace {
@@ -60,6 +71,38 @@ struct listeners {
   std::vector<net::address> places;
 };
 
+/// A connection to a listener that says nothing, or the beginning of a frame.
+descriptor stranger(shrink_listener const& listener, std::string_view words) {
+  std::string const info = listener.endpoint_info();
+  unpacker u(info);
+  std::string const host(u.text());
+  descriptor line = net::connect(net::resolve(host, u.number_as<std::uint16_t>()).front(), steady_now() + 5s);
+  BOOST_REQUIRE(line);
+  BOOST_REQUIRE(::send(line.get(), words.data(), words.size(), 0) == static_cast<ssize_t>(words.size()));
+  return line;
+}
+
+/// The number of connections that wait at a listener to be accepted, once there are `least`.
+std::size_t waiting_connections(shrink_listener const& listener, std::size_t least) {
+  std::string const info = listener.endpoint_info();
+  unpacker u(info);
+  u.text();
+  auto const port = u.number_as<std::uint16_t>();
+  std::size_t count = 0;
+  for (time_point const deadline = steady_now() + 20s; count < least && steady_now() < deadline;) {
+    std::ifstream table("/proc/net/tcp");
+    for (std::string line; std::getline(table, line);) {
+      std::istringstream words(line);
+      std::string number, local, remote, state, queues;
+      words >> number >> local >> remote >> state >> queues;
+      if (state == "0A" && std::stoul(local.substr(local.find(':') + 1), nullptr, 16) == port) {
+        count = std::stoul(queues.substr(queues.find(':') + 1), nullptr, 16);
+      }
+    }
+  }
+  return count;
+}
+
 /// Waits for a connection, and closes it.
 void turn_one_away(int listener) {
   wait_ready(listener, POLLIN, steady_now() + 20s);
@@ -87,6 +130,70 @@ BOOST_AUTO_TEST_CASE(messages_travel_and_nothing_else_is_one) {
     BOOST_TEST(!copy.parse(std::string_view(text).substr(0, less)));
   }
   BOOST_TEST(!copy.parse(text + "x"));
+}
+
+BOOST_AUTO_TEST_CASE(a_table_without_the_text_of_this_rank_is_an_error) {
+  shrink_listener const other("127.0.0.1");
+  for (rank_type const rank : {0U, 1U, 2U}) {
+    shrink_listener listener_of_rank("127.0.0.1");
+    std::vector<std::string> const table{listener_of_rank.endpoint_info(), other.endpoint_info()};
+    auto const is_told = [&](error const& e) {
+      return e.kind() == failure::join && e.at_fault() == std::vector{rank} &&
+             std::string_view(e.what()).find("that of rank " + std::to_string(rank) + " is not the one that it gave") !=
+                 std::string_view::npos;
+    };
+    if (rank == 0) {
+      BOOST_TEST(listener_of_rank.meeting(rank, table).members().size() == 2U);
+    } else {
+      BOOST_CHECK_EXCEPTION(std::ignore = listener_of_rank.meeting(rank, table), error, is_told);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(silent_connections_take_no_room_at_a_listener) {
+  shrink_listener const listener("127.0.0.1");
+  descriptor const silent = stranger(listener, "");
+  descriptor const speaking = stranger(listener, frame_magic);
+  BOOST_TEST(waiting_connections(listener, 1) == 1U);
+}
+
+/// The host's watch is no silent connection, so the system closes it when the member ends.
+BOOST_AUTO_TEST_CASE(a_member_that_ends_is_noticed_at_a_listener_that_awaits_data) {
+  shrink_listener first("127.0.0.1");
+  std::vector<std::string> table{first.endpoint_info()};
+  std::thread host;
+  rank_type size = 0;
+  {
+    shrink_listener second("127.0.0.1");
+    table.push_back(second.endpoint_info());
+    host = std::thread([&] { size = first.meeting(0, table).meet(20s).size(); });
+    BOOST_TEST(waiting_connections(second, 1) == 1U);
+  }
+  host.join();
+  BOOST_TEST(size == 1U);
+}
+
+/// The system repeats its attempts to connect to a full queue after one second, two, four, and so on.
+BOOST_AUTO_TEST_CASE(a_guest_of_a_host_with_a_full_queue_begins_again) {
+  descriptor listener = net::listen(net::resolve("127.0.0.1", 0).front(), 0);
+  std::vector<net::address> places{net::local_address(listener.get())};
+  std::vector<descriptor> crowd;
+  do {
+    crowd.push_back(net::connect(places[0], steady_now() + 100ms));
+  } while (crowd.back());
+  descriptor listener_of_rank = net::listen(net::resolve("127.0.0.1", 0).front());
+  places.push_back(net::local_address(listener_of_rank.get()));
+  int const first_count = connects;
+  rank_type size = 0;
+  std::thread guest([&] { size = shrink_meeting(1, std::move(listener_of_rank), places, "a world").meet(20s).size(); });
+  time_point const deadline = steady_now() + 10s;
+  while (connects < first_count + 3 && steady_now() < deadline) {
+    std::this_thread::yield();
+  }
+  BOOST_TEST(connects >= first_count + 3);
+  BOOST_TEST(shrink_meeting(0, std::move(listener), places, "a world").meet(20s).size() == 2U);
+  guest.join();
+  BOOST_TEST(size == 2U);
 }
 
 /// Silent connections queue before a member at the host's listener: more than the host reads at a time, and more than

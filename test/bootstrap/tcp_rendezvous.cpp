@@ -528,11 +528,11 @@ membership knowing_member(rank_type rank, rank_type size, char const* secret = "
 }
 
 /// The bytes of a claim of a rank that knows the secret.
-std::string recorded_claim(rank_type rank) {
+std::string recorded_claim(rank_type rank, std::string const& world) {
   auto [guest, host] = tutti::detail::stream_pair();
   tutti::detail::channel line(std::move(guest));
   (void)tutti::detail::claim_rank(line, net::proof_key(net::make_secret("sixteen or more letters")), rank,
-                                  tutti::steady_now());
+                                  tutti::steady_now(), world);
   char bytes[200];
   ssize_t const size = ::recv(host.get(), bytes, sizeof bytes, 0);
   BOOST_REQUIRE(size > 0);
@@ -616,7 +616,7 @@ BOOST_AUTO_TEST_CASE(members_with_one_secret_meet) {
 /// Neither a hello nor a claim without the secret takes a seat, and the answer is nothing.
 BOOST_AUTO_TEST_CASE(a_stranger_takes_no_seat_and_is_told_nothing) {
   place p;
-  std::string const claim = recorded_claim(1);
+  std::string const claim = recorded_claim(1, tutti::detail::text_of_world("", 3));
   std::string wrong_claim = claim;
   wrong_claim.back() = static_cast<char>(wrong_claim.back() ^ 1);
   std::vector<tutti::detail::descriptor> strangers;
@@ -634,11 +634,113 @@ BOOST_AUTO_TEST_CASE(a_stranger_takes_no_seat_and_is_told_nothing) {
   }
 }
 
+namespace {
+
+/// A program that hears all bytes between a rank and rank 0, and sends bytes of its own, but changes none.
+struct listener_on_the_path {
+  std::vector<std::string> claims;  ///< heard, or recorded at earlier meetings
+
+  /// Lets rank 1 of two try to join once. As soon as rank 0 has answered its claim, repeats all claims, three times.
+  /// Returns true if the rank is welcome.
+  bool pass_guest(place const& p) {
+    auto [guest_end, path] = tutti::detail::stream_pair();
+    bool is_welcome = false;
+    std::thread guest([&is_welcome, end = std::move(guest_end)]() mutable {
+      tutti::detail::channel line(std::move(end));
+      auto const deadline = tutti::steady_now() + 20s;
+      net::proof_key const key(net::make_secret("sixteen or more letters"));
+      if (tutti::detail::claim_rank(line, key, 1, deadline, tutti::detail::text_of_world("", 2)) ==
+          tutti::detail::io::complete) {
+        tutti::detail::bootstrap_frame answer;
+        line.queue(tutti::detail::bootstrap_frame_kind::hello,
+                   tutti::detail::tcp_hello{1, 2, "", tutti::this_member("")}.encode());
+        (void)line.send(deadline);
+        (void)line.receive(answer, 1000, deadline);
+        is_welcome = answer.kind == tutti::detail::bootstrap_frame_kind::welcome;
+      }
+    });
+    claims.push_back(next_bytes(path));
+    tutti::detail::descriptor const host = speak(p, claims.back());
+    std::string const challenge = next_bytes(host);
+    std::vector<tutti::detail::descriptor> copies;
+    for (int round = 0; round != 3; ++round) {
+      for (std::string const& claim : claims) {
+        copies.push_back(speak(p, claim));
+        (void)next_bytes(copies.back());  // rank 0 has answered it, or closed the connection
+      }
+    }
+    if (!challenge.empty()) {
+      say(path, challenge);
+      try {
+        say(host, next_bytes(path));
+        say(path, next_bytes(host));
+      } catch (std::runtime_error const&) {  // rank 0 has closed the connection
+      }
+    }
+    path.reset();
+    guest.join();
+    return is_welcome;
+  }
+
+  /// The bytes that come next; empty if the other side closes.
+  static std::string next_bytes(tutti::detail::descriptor const& s) {
+    BOOST_REQUIRE(tutti::detail::wait_ready(s.get(), POLLIN, tutti::steady_now() + 10s));
+    std::array<char, 1000> bytes{};
+    ssize_t const size = ::recv(s.get(), bytes.data(), bytes.size(), 0);
+    return {bytes.data(), size > 0 ? static_cast<std::size_t>(size) : 0};
+  }
+};
+
+/// The number of tries after which rank 1 of two joins, while a program repeats these claims and all that it hears.
+int tries_of_guest(std::vector<std::string> claims) {
+  place p;
+  std::thread host([&p, listener = std::move(p.listener)]() mutable {
+    try {
+      tcp_rendezvous(std::move(listener), knowing_member(0, 2));
+    } catch (tutti::error const&) {  // the guest has not joined
+    }
+  });
+  listener_on_the_path path{std::move(claims)};
+  constexpr int limit = 20;
+  int tries = 1;
+  while (!path.pass_guest(p) && tries != limit) {
+    ++tries;
+  }
+  host.join();
+  return tries;
+}
+
+}  // namespace
+
+/// A program that repeats what it hears keeps no rank out. Two claims that it has recorded at earlier meetings of this
+/// job cost the rank another try, and count once.
+BOOST_AUTO_TEST_CASE(claims_that_are_heard_and_repeated_push_no_rank_out) {
+  BOOST_TEST(tries_of_guest({}) == 1);
+  std::vector<std::string> recorded_claims;
+  for (int count = 1; count <= 6; ++count) {
+    recorded_claims.push_back(recorded_claim(1, tutti::detail::text_of_world("", 2)));
+    BOOST_TEST(tries_of_guest(recorded_claims) <= 1 + count / 2, count);
+  }
+}
+
+/// Claims of ranks of other jobs and sizes with the secret take no place of this world's ranks.
+BOOST_AUTO_TEST_CASE(claims_of_other_worlds_push_no_rank_out) {
+  for (std::string const& world :
+       {tutti::detail::text_of_world("another job", 2), tutti::detail::text_of_world("", 3)}) {
+    std::vector<std::string> claims;
+    for (int i = 0; i != 5; ++i) {
+      claims.push_back(recorded_claim(1, world));
+    }
+    BOOST_TEST(tries_of_guest(claims) == 1);
+  }
+}
+
 /// More claims than there are places, repeated by a program that has heard one.
 BOOST_AUTO_TEST_CASE(repeated_claims_push_no_rank_out_and_lead_to_nothing) {
   place p;
-  std::string const claim = recorded_claim(2);
-  std::string const foreign_claim = recorded_claim(1'000'000);
+  std::string const world = tutti::detail::text_of_world("", 3);
+  std::string const claim = recorded_claim(2, world);
+  std::string const foreign_claim = recorded_claim(1'000'000, world);
   std::vector<tutti::detail::descriptor> repetitions;
   for (int i = 0; i != 100; ++i) {
     repetitions.push_back(speak(p, claim + hello_frame(2, 3, "")));
@@ -673,7 +775,7 @@ BOOST_AUTO_TEST_CASE(another_secret_is_refused_on_both_sides) {
   }
 }
 
-/// The job is no part of the proof: a rank of the same secret is told of a wrong TUTTI_JOB or TUTTI_SIZE.
+/// A claim of another world with this secret is answered: its rank is told of a wrong TUTTI_JOB or TUTTI_SIZE.
 BOOST_AUTO_TEST_CASE(a_wrong_job_or_size_is_told_to_ranks_that_know_the_secret) {
   for (bool const is_wrong_job : {true, false}) {
     place p;

@@ -140,7 +140,9 @@ void read_endpoints(fuzz::input& words) {
     texts.emplace_back(words.text());
   }
   expect_errors([&] {
-    static_cast<void>(shrink_listener("127.0.0.1").meeting(0, texts));
+    shrink_listener listener("127.0.0.1");
+    texts.insert(texts.begin(), listener.endpoint_info());
+    static_cast<void>(listener.meeting(0, texts));
     for (std::string const& text : texts) {
       tutti::unpacker u(text);
       fuzz::expect(!u.text().empty(), "only addresses are taken");

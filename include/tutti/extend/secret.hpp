@@ -49,12 +49,19 @@ concept shares_secret = rendezvous<M> && requires(M const& m) {
 
 namespace detail {
 
+/// True if a rendezvous has a public member `secret`, of any type.
+template <class M>
+inline constexpr bool names_secret = requires { &M::secret; } || requires(M& m) { m.secret(); };
+
 /// The secret of a rendezvous, or none.
 template <rendezvous M>
 [[nodiscard]] world_secret secret_of(M const& meet) {
   if constexpr (shares_secret<M>) {
     return meet.secret();
   } else {
+    static_assert(!names_secret<M>,
+                  "this rendezvous has a member secret() that gives no secret: declare it as a public, const member "
+                  "function that takes nothing and returns tutti::world_secret, or give it another name");
     return {};
   }
 }

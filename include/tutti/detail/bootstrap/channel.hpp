@@ -26,6 +26,9 @@ enum class bootstrap_frame_kind : std::uint32_t {
   challenge,  ///< the host proves so, too
 };
 
+/// The first bytes of a frame.
+inline constexpr std::string_view frame_magic = "tut1";
+
 /// A frame of the bootstrap protocol: 16 bytes that say magic number, kind and length, then the payload, then on a
 /// sealed channel a tag of 16 bytes. All numbers are little-endian.
 struct bootstrap_frame {

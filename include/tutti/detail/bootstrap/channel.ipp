@@ -10,7 +10,6 @@ namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
 /// The head of a frame.
 struct frame_head {
-  static constexpr std::string_view magic = "tut1";
   static constexpr std::size_t size = 16;
 
   static void append(std::string& text, std::uint64_t value, int bytes) {
@@ -37,7 +36,7 @@ struct frame_head {
 
 TUTTI_DECL void channel::queue(bootstrap_frame_kind kind, std::string_view payload) {
   output_.erase(0, std::exchange(written_bytes_, 0));
-  std::string head(frame_head::magic);
+  std::string head(frame_magic);
   frame_head::append(head, static_cast<std::uint32_t>(kind), 4);
   frame_head::append(head, payload.size(), 8);
   output_.append(head).append(payload);
@@ -64,8 +63,8 @@ TUTTI_DECL io channel::fill(std::size_t limit) {
 
 TUTTI_DECL channel::parse_result channel::next(bootstrap_frame& frame, std::uint64_t limit) {
   std::string_view const input = input_;
-  std::size_t const prefix_size = input.size() < frame_head::magic.size() ? input.size() : frame_head::magic.size();
-  if (input.substr(0, prefix_size) != frame_head::magic.substr(0, prefix_size)) {
+  std::size_t const prefix_size = input.size() < frame_magic.size() ? input.size() : frame_magic.size();
+  if (input.substr(0, prefix_size) != frame_magic.substr(0, prefix_size)) {
     return parse_result::foreign;
   }
   if (input.size() < frame_head::size) {

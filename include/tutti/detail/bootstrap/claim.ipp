@@ -23,11 +23,18 @@ TUTTI_DECL void seal_channel(channel& line, net::proof_key const& key, bool is_h
   line.seal(is_host ? guest : host, is_host ? host : guest);
 }
 
-TUTTI_DECL io claim_rank(channel& line, net::proof_key const& key, rank_type rank, time_point deadline) {
+TUTTI_DECL std::string mark_of(net::proof_key const& key, std::string_view world) {
+  net::proof const mark = key.prove("world", {world});
+  return std::string(net::text_of(mark).substr(0, mark_size));
+}
+
+TUTTI_DECL io claim_rank(channel& line, net::proof_key const& key, rank_type rank, time_point deadline,
+                         std::string_view world) {
   std::string const nonce = draw_claim_nonce();
   std::string const rank_text = packer().number(rank).take();
-  net::proof const tag = key.prove("claim", {nonce, rank_text});
-  line.queue(bootstrap_frame_kind::claim, nonce + rank_text + std::string(net::text_of(tag)));
+  std::string const mark = mark_of(key, world);
+  net::proof const tag = key.prove("claim", {nonce, rank_text, mark});
+  line.queue(bootstrap_frame_kind::claim, nonce + rank_text + mark + std::string(net::text_of(tag)));
   io const state = line.send(deadline);
   if (state != io::complete) {
     return state;
@@ -41,28 +48,33 @@ TUTTI_DECL io claim_rank(channel& line, net::proof_key const& key, rank_type ran
     return io::hangup;
   }
   std::string_view const host_nonce = payload.substr(0, nonce_size);
-  if (!key.accepts(payload.substr(nonce_size), "challenge", {nonce, host_nonce, rank_text})) {
+  if (!key.accepts(payload.substr(nonce_size), "challenge", {nonce, host_nonce, rank_text, mark})) {
     return io::hangup;
   }
   seal_channel(line, key, false, nonce, host_nonce, rank_text);
   return io::complete;
 }
 
-TUTTI_DECL rank_type answer_claim(channel& line, net::proof_key const& key, std::string_view payload) {
+TUTTI_DECL std::optional<proved_claim> read_claim(net::proof_key const& key, std::string_view payload) {
   if (payload.size() != claim_size) {
-    return no_rank;
+    return std::nullopt;
   }
-  std::string_view const guest_nonce = payload.substr(0, nonce_size);
+  std::string_view const nonce = payload.substr(0, nonce_size);
   std::string_view const rank_text = payload.substr(nonce_size, rank_size);
-  if (!key.accepts(payload.substr(nonce_size + rank_size), "claim", {guest_nonce, rank_text})) {
-    return no_rank;
+  std::string_view const mark = payload.substr(nonce_size + rank_size, mark_size);
+  if (!key.accepts(payload.substr(nonce_size + rank_size + mark_size), "claim", {nonce, rank_text, mark})) {
+    return std::nullopt;
   }
+  return proved_claim{std::string(nonce), unpacker(rank_text).number_as<rank_type>(), std::string(mark)};
+}
+
+TUTTI_DECL void answer_claim(channel& line, net::proof_key const& key, proved_claim const& claim) {
   std::string const nonce = draw_claim_nonce();
-  net::proof const tag = key.prove("challenge", {guest_nonce, nonce, rank_text});
+  std::string const rank_text = packer().number(claim.rank).take();
+  net::proof const tag = key.prove("challenge", {claim.nonce, nonce, rank_text, claim.mark});
   line.queue(bootstrap_frame_kind::challenge, nonce + std::string(net::text_of(tag)));
   line.flush();  // a new connection takes it at once
-  seal_channel(line, key, true, guest_nonce, nonce, rank_text);
-  return unpacker(rank_text).number_as<rank_type>();
+  seal_channel(line, key, true, claim.nonce, nonce, rank_text);
 }
 
 }  // namespace tutti::detail::bootstrap

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <sys/stat.h>
 #include <vector>
 
 namespace tutti::inline v0_1_0::detail::inline bootstrap {
@@ -24,7 +25,8 @@ namespace tutti::inline v0_1_0::detail::inline bootstrap {
 /// folder and never through a link. Only regular files of this user are read, up to a length that the reader gives.
 ///
 /// With a key, each file ends with a proof of its name and contents, and a mark has one in its name. Files and marks
-/// without it, which another program of this user may have written, count as missing.
+/// without it, links and longer files, which another program of this user may have made, count as missing. Such a file
+/// is not read again until it changes.
 class directory {
  public:
   /// Opens the folder `name` below `place`. Creates both if they are missing, but no parent of the place, for this
@@ -47,11 +49,12 @@ class directory {
   [[nodiscard]] std::vector<std::string> marks(std::string_view prefix) const;
 
   /// The contents of a file, if it exists.
-  /// @throws error(failure::join) if it is anything but a regular file of this user of at most `limit` bytes
+  /// @throws error(failure::join) if there is no key, and it is anything but a regular file of this user of at most
+  ///         `limit` bytes
   [[nodiscard]] std::optional<std::string> read(std::string const& name, std::size_t limit) const;
 
-  /// The names of the first 16 files that were read and had no valid proof.
-  [[nodiscard]] std::vector<std::string> const& forgeries() const noexcept { return forgeries_; }
+  /// The paths of the first 16 files that counted as missing, with reasons.
+  [[nodiscard]] std::vector<std::string> forgeries() const;
 
   /// The names of the files that begin with `prefix`.
   [[nodiscard]] std::vector<std::string> list(std::string_view prefix) const;
@@ -62,6 +65,14 @@ class directory {
   void remove_if_empty() const noexcept;
 
  private:
+  /// A file that counts as missing, until its status is another.
+  struct forgery {
+    std::string name;
+    std::string reason;
+    struct stat status;
+  };
+
+  void note_forgery(std::string const& name, std::string const& reason, struct stat const& status) const;
   [[nodiscard]] descriptor try_open() const noexcept;
   [[nodiscard]] descriptor open() const;
   [[nodiscard]] descriptor make() const;
@@ -74,7 +85,7 @@ class directory {
   std::string name_;
   std::string self_;
   net::proof_key key_;
-  mutable std::vector<std::string> forgeries_;
+  mutable std::vector<forgery> forgeries_;
   descriptor root_;  ///< the place
 };
 

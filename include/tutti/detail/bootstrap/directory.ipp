@@ -46,6 +46,12 @@ TUTTI_DECL bool is_private(struct stat const& folder) noexcept {
   return folder.st_uid == ::geteuid() && (folder.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
+/// True if a file has not changed between two looks at it.
+TUTTI_DECL bool is_same_file(struct stat const& file, struct stat const& other) noexcept {
+  return file.st_dev == other.st_dev && file.st_ino == other.st_ino && file.st_size == other.st_size &&
+         file.st_ctim.tv_sec == other.st_ctim.tv_sec && file.st_ctim.tv_nsec == other.st_ctim.tv_nsec;
+}
+
 TUTTI_DECL directory::directory(std::string place, std::string name, net::proof_key const& key)
     : place_(std::move(place)), name_(std::move(name)), self_(net::draw_nonce()), key_(key) {
   if (::mkdir(place_.c_str(), 0700) != 0 && errno != EEXIST) {
@@ -148,29 +154,52 @@ TUTTI_DECL std::optional<std::string> directory::read(std::string const& name, s
   bool const foreign =
       file ? ::fstat(file.get(), &status) == 0 && (!S_ISREG(status.st_mode) || status.st_uid != ::geteuid())
            : errno == ELOOP || errno == ENXIO;
-  if (!file && !foreign) {
+  bool const is_known = std::any_of(forgeries_.begin(), forgeries_.end(), [&](forgery const& candidate) {
+    return candidate.name == name && is_same_file(candidate.status, status);
+  });
+  if (is_known || (!file && !foreign)) {
     return std::nullopt;
   }
   auto contents = foreign ? std::nullopt : read_to_end(file, limit + (key_ ? sizeof(net::proof) : 0));
-  if (foreign || (!contents && errno == EFBIG)) {
-    refuse(path() + "/" + name,
-           foreign ? "it is a link, or not a regular file of this user"
-                   : "it is longer than " + std::to_string(limit) + " bytes",
-           "remove it, or name another folder, as TUTTI_STORE=file:PATH");
+  std::string const reason = foreign                       ? "is a link, or not a regular file of this user"
+                             : !contents && errno == EFBIG ? "is longer than " + std::to_string(limit) + " bytes"
+                                                           : "";
+  if (!reason.empty() && !key_) {
+    refuse(path() + "/" + name, "it " + reason, "remove it, or name another folder, as TUTTI_STORE=file:PATH");
   }
-  if (contents && key_) {
+  if (!reason.empty()) {
+    note_forgery(name, reason, status);
+  } else if (contents && key_) {
     std::size_t const size = contents->size() - (std::min)(contents->size(), sizeof(net::proof));
     std::string_view const text = std::string_view(*contents).substr(0, size);
     if (!key_.accepts(std::string_view(*contents).substr(size), "file", {name, text})) {
-      constexpr std::size_t max_names = 16;
-      if (forgeries_.size() < max_names && std::find(forgeries_.begin(), forgeries_.end(), name) == forgeries_.end()) {
-        forgeries_.push_back(name);
-      }
+      note_forgery(name, "does not prove that its writer knows this TUTTI_SECRET", status);
       return std::nullopt;
     }
     contents->resize(size);
   }
   return contents;
+}
+
+TUTTI_DECL void directory::note_forgery(std::string const& name, std::string const& reason,
+                                        struct stat const& status) const {
+  constexpr std::size_t limit = 1024;
+  auto const position = std::find_if(forgeries_.begin(), forgeries_.end(),
+                                     [&name](forgery const& candidate) { return candidate.name == name; });
+  if (position != forgeries_.end()) {
+    *position = {name, reason, status};
+  } else if (forgeries_.size() < limit) {
+    forgeries_.push_back({name, reason, status});
+  }
+}
+
+TUTTI_DECL std::vector<std::string> directory::forgeries() const {
+  constexpr std::size_t limit = 16;
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < (std::min)(forgeries_.size(), limit); ++i) {
+    texts.push_back("'" + path() + "/" + forgeries_[i].name + "' " + forgeries_[i].reason);
+  }
+  return texts;
 }
 
 TUTTI_DECL std::vector<std::string> directory::list(std::string_view prefix) const {

@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <poll.h>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,15 +20,19 @@ namespace tutti::inline v0_1_0::detail::inline bootstrap {
 /// The connections that have not said hello yet. Of a world with a secret each has to claim a rank first, and then
 /// waits in a second room, so that a flood of strangers pushes no member out between its claim and its hello.
 ///
-/// A member claims a rank again if it was turned away, and a stranger may repeat a claim that it has heard. So the room
-/// has two places for each rank, and a third claim takes the place of the older one of its rank.
+/// A member claims a rank again if it was turned away. So the room has two places for each rank, and a third claim
+/// takes the place of the older one of its rank. A stranger may repeat a claim that it has heard, so a claim counts
+/// once: the last 256 of each rank are remembered. A stranger that has heard n earlier claims of one rank of this world
+/// pushes that rank out n / 2 times at most, unless n is greater.
 ///
 /// The handler is that of a `handshake_server`. `arrive` takes hellos only.
 class entrance {
  public:
   /// @param key the world's, or none
   /// @param ranks the number of ranks that may come
-  entrance(net::proof_key const& key, rank_type ranks) : key_(key), ranks_(ranks) {}
+  /// @param world the text of claims to ranks of this world
+  entrance(net::proof_key const& key, rank_type ranks, std::string_view world = {})
+      : key_(key), mark_(key ? mark_of(key, world) : std::string()), ranks_(ranks), nonces_(key ? ranks + 1 : 0) {}
 
   [[nodiscard]] bool empty() const noexcept { return pending_.empty() && claimants_.empty(); }
   /// The errno if the last accept failed for lack of descriptors or memory, else 0.
@@ -98,18 +104,23 @@ class entrance {
 
   template <class Handler>
   TUTTI_COLD void challenge(pending_hello p, Handler& handler) {
-    p.rank = answer_claim(p.line, key_, p.frame.payload);
-    if (p.rank == no_rank) {
+    auto const claim = read_claim(key_, p.frame.payload);
+    if (!claim) {
       return handler.turn_away(p, "it does not know this TUTTI_SECRET");
     }
     // Ranks of other worlds share two places; they are told why they do not fit.
-    rank_type const place = (std::min)(p.rank, ranks_);
-    auto const is_rival = [&](pending_hello const& other) { return (std::min)(other.rank, ranks_) == place; };
+    p.rank = claim->rank;
+    p.place = claim->mark == mark_ ? (std::min)(p.rank, ranks_) : ranks_;
+    if (!note(nonces_[p.place], claim->nonce)) {
+      return handler.turn_away(p, "it repeats the claim of a rank");
+    }
+    auto const is_rival = [&](pending_hello const& other) { return other.place == p.place; };
     auto const older = std::find_if(claimants_.begin(), claimants_.end(), is_rival);
     if (std::count_if(older, claimants_.end(), is_rival) == 2) {
       handler.turn_away(take(static_cast<std::size_t>(older - claimants_.begin())),
                         "it made room for a newer connection of its rank");
     }
+    answer_claim(p.line, key_, *claim);
     p.expected_kind = bootstrap_frame_kind::hello;
     claimants_.push_back(std::move(p));
   }
@@ -124,6 +135,19 @@ class entrance {
     }
   }
 
+  /// Adds a nonce to the last ones of a place. Returns false if it is one of them.
+  [[nodiscard]] static bool note(std::string& nonces, std::string_view nonce) {
+    constexpr std::size_t limit = 256;
+    for (std::size_t i = 0; i < nonces.size(); i += nonce_size) {
+      if (nonces.compare(i, nonce_size, nonce) == 0) {
+        return false;
+      }
+    }
+    nonces.erase(0, nonces.size() == limit * nonce_size ? nonce_size : 0);
+    nonces += nonce;
+    return true;
+  }
+
   /// Removes a connection from the second room.
   [[nodiscard]] pending_hello take(std::size_t i) {
     pending_hello p = std::move(claimants_[i]);
@@ -132,7 +156,9 @@ class entrance {
   }
 
   net::proof_key key_;
+  std::string mark_;
   rank_type ranks_;
+  std::vector<std::string> nonces_;  ///< nonces of the last claims, by place
   net::handshake_server<pending_hello> pending_;
   std::vector<pending_hello> claimants_;  ///< in order of arrival
 };

@@ -20,10 +20,10 @@
 namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
 /// The value of a variable, unless it is unset.
-TUTTI_DECL std::optional<std::string> find_variable(char const* const* variables, std::string_view name) {
+TUTTI_DECL std::optional<std::string_view> find_variable(char const* const* variables, std::string_view name) {
   for (char const* const* variable = variables; variable != nullptr && *variable != nullptr; ++variable) {
     if (std::string_view const text = *variable; text.starts_with(name) && text.substr(name.size()).starts_with('=')) {
-      return std::string(text.substr(name.size() + 1));
+      return text.substr(name.size() + 1);
     }
   }
   return std::nullopt;
@@ -142,14 +142,14 @@ class environment_reader {
   }
 
   /// Without a secret, a program that reaches the ports of ranks may pass for one. Only this host reaches them if the
-  /// ranks meet at a loopback address, or all through files of one host.
+  /// ranks meet at a loopback address, or all through files of one host, and listen at no other interface.
   TUTTI_COLD static void advise_secret(environment& settings) {
     bool const is_local = settings.directory.empty() ? static_cast<bool>(net::loopback_address(settings.master))
                                                      : settings.local_size == settings.size;
-    if (settings.size > 1 && !settings.secret && !is_local) {
+    if (settings.size > 1 && !settings.secret && (!is_local || !settings.network_interface.empty())) {
       settings.advice =
           "strangers may join: any program that reaches a port of these ranks can pass for one; give all ranks one "
-          "TUTTI_SECRET_FILE, or let them meet at a loopback address";
+          "TUTTI_SECRET_FILE, or let them meet at a loopback address, without TUTTI_INTERFACE";
     }
   }
 
@@ -319,8 +319,8 @@ class environment_reader {
 
   /// The value of a variable, unless it is unset or empty.
   [[nodiscard]] TUTTI_COLD std::optional<std::string> get(std::string_view name) const {
-    auto value = find_variable(variables_, name);
-    return value && value->empty() ? std::nullopt : value;
+    auto const value = find_variable(variables_, name);
+    return value && !value->empty() ? std::optional<std::string>(*value) : std::nullopt;
   }
 
   [[noreturn]] static void fail(std::string const& text) { throw error(failure::join, "the environment: " + text); }
@@ -377,14 +377,17 @@ TUTTI_DECL world_secret read_secret(char const* const* variables, rank_type size
     throw error(failure::join, "the environment: TUTTI_SECRET_FILE and TUTTI_SECRET are both set; unset one of them");
   }
   if (requirement && *requirement != "0" && *requirement != "1") {
-    throw error(failure::join, "the environment: TUTTI_SECRET_REQUIRED=" + *requirement + " must be 0 or 1");
+    throw error(failure::join,
+                "the environment: TUTTI_SECRET_REQUIRED=" + std::string(*requirement) + " must be 0 or 1");
   }
   if (!file && !text && requirement == "1" && size > 1) {
     throw error(failure::join,
                 "the environment: TUTTI_SECRET_REQUIRED=1, but there is no secret: make one by (umask 077; head -c 32 "
                 "/dev/urandom | base64 > FILE), and set TUTTI_SECRET_FILE=FILE for all ranks");
   }
-  return file ? net::read_secret_file(*file) : text ? net::make_secret(*text, "TUTTI_SECRET") : world_secret();
+  return file   ? net::read_secret_file(std::string(*file))
+         : text ? net::make_secret(*text, "TUTTI_SECRET")
+                : world_secret();
 }
 
 TUTTI_DECL environment read_environment(char const* const* variables, long parent, std::string host) {

@@ -28,7 +28,8 @@ namespace tutti::inline v0_1_0::detail::inline bootstrap {
 /// the meeting has failed, removes the rest and the job's folder.
 ///
 /// With a secret, files and marks carry proofs, and others count as missing. Another program of this user can delay a
-/// meeting or end it by removing files, but not take a seat or change a text.
+/// meeting or end it by removing files, but not take a seat or change a text. It may put back a file by which rank 0 of
+/// an earlier meeting began: rank 0 writes its own again, and fails only if that other rank 0 answers.
 ///
 /// Members poll for files with pauses that grow from 1 to 50 ms. Used by one thread at a time.
 class file_rendezvous {
@@ -48,7 +49,7 @@ class file_rendezvous {
   /// @see net::outward_host
   [[nodiscard]] std::string local_host() const;
 
-  /// The first 64 hellos that rank 0 has refused, and the first 16 files without a proof of the secret, with reasons.
+  /// The first 64 hellos that rank 0 has refused, and the first 16 files that count as missing, with reasons.
   [[nodiscard]] std::vector<std::string> refusals() const;
 
   std::vector<std::string> exchange(std::string_view text);

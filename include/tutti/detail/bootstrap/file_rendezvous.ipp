@@ -70,6 +70,7 @@ class file_rendezvous::meeting {
     }
     try {
       if (me_.rank == 0) {
+        leave_rivals();
         close();
       }
       folder_.mark("bye." + session_ + "." + std::to_string(me_.rank));
@@ -81,11 +82,11 @@ class file_rendezvous::meeting {
     }
   }
 
-  /// The first 64 hellos that rank 0 has refused, and the first 16 files without a proof, with reasons.
+  /// The first 64 hellos that rank 0 has refused, and the first 16 files that count as missing, with reasons.
   [[nodiscard]] TUTTI_COLD std::vector<std::string> refusals() const {
     std::vector<std::string> reasons = refusals_;
-    for (std::string const& name : folder_.forgeries()) {
-      reasons.push_back("'" + folder_.path() + "/" + name + "' does not prove that its writer knows this TUTTI_SECRET");
+    for (std::string& reason : folder_.forgeries()) {
+      reasons.push_back(std::move(reason));
     }
     return reasons;
   }
@@ -195,7 +196,7 @@ class file_rendezvous::meeting {
   TUTTI_COLD void open() {
     roll_.note(0, this_member(me_.role));
     reporting([&] {
-      write(self_, "open", packer().text(self_).text(encode(this_member(me_.role))).take());
+      write_open();
       time_point deadline = steady_now() + me_.patience;
       bool const is_complete = wait_for(deadline, [&] {
         serve();
@@ -212,6 +213,11 @@ class file_rendezvous::meeting {
     for (std::string const& name : hello_files_) {
       folder_.remove(name);
     }
+  }
+
+  /// Writes the sign of rank 0.
+  TUTTI_COLD void write_open() {
+    write(self_, "open", packer().text(self_).text(encode(this_member(me_.role))).take());
   }
 
   /// Removes the sign of rank 0, if it belongs to this process.
@@ -233,7 +239,11 @@ class file_rendezvous::meeting {
     if (auto const peer_failure = read_failure(self_)) {
       throw error(peer_failure->kind, peer_failure->text).set_ranks(0, peer_failure->at_fault);
     }
-    if (hello const rival = read_open(); !rival.nonce.empty() && rival.nonce != self_) {
+    hello const rival = read_open();
+    bool const is_rival = !rival.nonce.empty() && rival.nonce != self_;
+    if (me_.secret) {
+      face_rivals(is_rival ? rival.nonce : "");
+    } else if (is_rival) {
       try {
         roll_.note(0, rival.process);
       } catch (error const& e) {
@@ -242,6 +252,31 @@ class file_rendezvous::meeting {
       }
     }
     check_written(self_);
+  }
+
+  /// Says hello to the rank 0 of another meeting. If it still runs, both meetings fail. If it does not, its open file
+  /// is left over, or was put back by a program without the secret.
+  /// @param rival the number in the open file, or empty if it is this process's or missing
+  TUTTI_COLD void face_rivals(std::string const& rival) {
+    if (!rival.empty() && !contains(rivals_, rival)) {
+      rivals_.push_back(rival);
+      write_hello(rival);
+    }
+    for (std::string const& other : rivals_) {
+      if (auto const cause = read_failure(other)) {
+        throw error(cause->kind, cause->text).set_ranks(0, cause->at_fault);
+      }
+    }
+    if (!rival.empty()) {
+      write_open();
+    }
+  }
+
+  /// Removes the hellos to other meetings.
+  TUTTI_COLD void leave_rivals() const {
+    for (std::string const& rival : rivals_) {
+      folder_.remove("hello." + rival + "." + self_);
+    }
   }
 
   /// The hellos of this world since the last call. All others are refused.
@@ -280,7 +315,7 @@ class file_rendezvous::meeting {
            "' was written by another version of tutti; build all ranks with one version";
   }
   [[nodiscard]] TUTTI_COLD std::string objection_to(hello const& entry) const {
-    if (entry.size != me_.size) {
+    if (entry.rank != 0 && entry.size != me_.size) {
       return describe(entry.rank, entry.process) + " expects a world of " + std::to_string(entry.size) +
              " ranks, but rank 0 expects " + std::to_string(me_.size) + " (TUTTI_SIZE)";
     }
@@ -307,6 +342,7 @@ class file_rendezvous::meeting {
   }
 
   TUTTI_COLD void dismiss(std::string const& text) {
+    leave_rivals();
     answer("failure." + self_, nonces_, text);
     time_point deadline = steady_now() + (std::min)(me_.patience, moment);
     wait_for(deadline, [&] {
@@ -387,9 +423,7 @@ class file_rendezvous::meeting {
         if (std::string const now = read_open().nonce; !now.empty() && now != session) {
           folder_.remove(hello_file);
           session = now;
-          hello_file = "hello." + session + "." + self_;
-          write(session, hello_file,
-                packer().text(self_).number(me_.rank).number(me_.size).text(encode(this_member(me_.role))).take());
+          hello_file = write_hello(session);
           deadline = steady_now() + me_.patience + grace;  // rank 0 may have started only now
         }
         check_written(session, earlier);
@@ -461,6 +495,14 @@ class file_rendezvous::meeting {
 
   // Functions of all ranks.
 
+  /// Writes this rank's hello to a session; returns the file's name.
+  TUTTI_COLD std::string write_hello(std::string const& session) {
+    std::string name = "hello." + session + "." + self_;
+    write(session, name,
+          packer().text(self_).number(me_.rank).number(me_.size).text(encode(this_member(me_.role))).take());
+    return name;
+  }
+
   /// The process that is rank 0 here now, with its number; the number is empty if there is none.
   [[nodiscard]] TUTTI_COLD hello read_open() const {
     auto const bytes = folder_.read("open", hello_limit);
@@ -495,6 +537,7 @@ class file_rendezvous::meeting {
   std::vector<std::string> hello_files_;  ///< names of hello files
   std::vector<std::string> nonces_;       ///< the numbers of the senders of hellos
   std::vector<std::string> refusals_;
+  std::vector<std::string> rivals_;  ///< the numbers of other meetings whose open files were here
 };
 
 TUTTI_DECL file_rendezvous::file_rendezvous(std::string place, membership const& me) : rank_(me.rank), size_(me.size) {

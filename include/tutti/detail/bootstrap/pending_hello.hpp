@@ -17,6 +17,7 @@ struct pending_hello {
   bootstrap_frame frame = {};
   bootstrap_frame_kind expected_kind = bootstrap_frame_kind::hello;  ///< kind of the awaited frame: hello, claim
   rank_type rank = no_rank;                                          ///< rank that it has proved to be
+  rank_type place = no_rank;                                         ///< place where it waits after its claim
 
   [[nodiscard]] int fd() const noexcept { return line.fd(); }
 

@@ -8,6 +8,7 @@
 #include <tutti/extend/expects.hpp>
 #include <tutti/extend/outcome.hpp>
 #include <tutti/extend/rendezvous.hpp>
+#include <tutti/extend/secret.hpp>
 
 #include <string>
 #include <string_view>
@@ -22,18 +23,22 @@ class process_rendezvous {
  public:
   static constexpr bool one_host = true;
 
-  process_rendezvous(channel& parent, rank_type rank, rank_type size) noexcept
-      : parent_(&parent), rank_(rank), size_(size) {}
+  process_rendezvous(channel& parent, rank_type rank, rank_type size, world_secret const& secret) noexcept
+      : parent_(&parent), rank_(rank), size_(size), secret_(secret) {}
 
   [[nodiscard]] rank_type rank() const noexcept { return rank_; }
   [[nodiscard]] rank_type size() const noexcept { return size_; }
 
   std::vector<std::string> exchange(std::string_view text);
 
+  /// The secret that the parent has drawn for this world; none if the program has no <tutti/secure.hpp>.
+  [[nodiscard]] world_secret const& secret() const noexcept { return secret_; }
+
  private:
   channel* parent_;
   rank_type rank_;
   rank_type size_;
+  world_secret secret_;
 };
 
 /// The parent of a world of processes: starts them, serves their exchanges with its own thread, collects their results
@@ -94,6 +99,7 @@ class process_world {
   void answer();
 
   duration patience_;
+  world_secret secret_;
   std::vector<state> ranks_;
   bool collecting_ = false;
   time_point deadline_{};

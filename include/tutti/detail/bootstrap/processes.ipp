@@ -5,6 +5,7 @@
 #include <tutti/detail/bootstrap/processes.hpp>
 #include <tutti/detail/core/cancellation.hpp>
 #include <tutti/detail/core/deadline.hpp>
+#include <tutti/detail/net/proof.hpp>
 #include <tutti/extend/error.hpp>
 #include <tutti/extend/packing.hpp>
 
@@ -34,7 +35,7 @@ TUTTI_DECL std::vector<std::string> process_rendezvous::exchange(std::string_vie
 }
 
 TUTTI_DECL process_world::process_world(rank_type size, duration patience)
-    : patience_(finite_patience(patience)), ranks_(size) {}
+    : patience_(finite_patience(patience)), secret_(net::draw_secret()), ranks_(size) {}
 
 TUTTI_DECL process_world::~process_world() = default;
 
@@ -43,7 +44,7 @@ TUTTI_DECL void process_world::start(rank_type r, body const& work) {
   ranks_[r].process = child::start(connect(r), [&](descriptor child_end) {
     channel parent(std::move(child_end));
     try {
-      process_rendezvous at(parent, r, size);
+      process_rendezvous at(parent, r, size, secret_);
       parent.queue(bootstrap_frame_kind::result, work.call(work.object, at));
     } catch (...) {
       if (is_forced_unwind()) {

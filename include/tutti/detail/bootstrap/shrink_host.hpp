@@ -14,6 +14,7 @@
 #include <tutti/detail/net/socket.hpp>
 #include <tutti/extend/error.hpp>
 #include <tutti/extend/outcome.hpp>
+#include <tutti/extend/packing.hpp>
 #include <tutti/extend/time.hpp>
 #include <tutti/extend/types.hpp>
 
@@ -40,12 +41,17 @@ class shrink_host {
         silent_(std::move(silent)),
         patience_(patience),
         key_(key),
-        entrance_(key, static_cast<rank_type>(places.size())) {
+        entrance_(key_to(me.rank, key), static_cast<rank_type>(places.size())) {
     for (rank_type const r : me.members) {
       if (r > me.rank) {
         watch(guests_.emplace_back(guest{r, {}, {}, {}}));
       }
     }
+  }
+
+  /// The key of the claims to this host, by which a guest knows which member answers; no key of none.
+  [[nodiscard]] static net::proof_key key_to(rank_type host, net::proof_key const& key) {
+    return key.derive("host", {packer().number(host).take()});
   }
 
   /// Waits until every member has joined or is gone.
@@ -180,7 +186,10 @@ class shrink_host {
     if (!peer.is_connected) {
       int const code = net::connect_error(peer.watch.get());
       peer.is_connected = code == 0;
-      if (code != 0) {
+      if (code == 0) {
+        // A listener that awaits data keeps a silent connection to itself, and ends without a word to it.
+        write_some(peer.watch.get(), bytes_of(frame_magic));
+      } else {
         peer.watch.reset();
         note_connection(peer, code);
         watches_ = steady_now() + pause;

@@ -74,6 +74,7 @@ class shrink_listener {
 
   /// The meeting of the members with these endpoint infos, by rank.
   /// @param secret the world's, or none
+  /// @throws error(failure::join) if this rank's is another text than it gave, or one has no address
   /// @pre called once
   [[nodiscard]] shrink_meeting meeting(rank_type rank, std::vector<std::string> const& endpoint_infos,
                                        world_secret const& secret = {});
@@ -81,6 +82,7 @@ class shrink_listener {
  private:
   net::address address_;
   descriptor socket_;
+  std::string nonce_;
 };
 
 }  // namespace tutti::detail::bootstrap

@@ -11,7 +11,9 @@
 #include <tutti/extend/outcome.hpp>
 #include <tutti/extend/packing.hpp>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <utility>
 
 namespace tutti::inline v0_1_0::detail::inline bootstrap {
@@ -70,15 +72,20 @@ TUTTI_DECL channel shrink_meeting::visit(rank_type host, duration patience, std:
   duration const share = silent.empty() ? patience : patience / 4;
   time_point deadline = steady_now() + share;
   for (;; ::poll(nullptr, 0, 10)) {
-    channel line(net::connect(places_[host], deadline));
+    // The system repeats its attempts less and less often while strangers fill the queue of the host's listener.
+    constexpr duration attempt = std::chrono::seconds(1);
+    channel line(net::connect(places_[host], (std::min)(deadline, steady_now() + attempt)));
     if (!line && (errno == ECONNREFUSED || errno == ECONNRESET)) {
       return {};
+    }
+    if (!line && errno == ETIMEDOUT && steady_now() < deadline) {
+      continue;
     }
     if (!line) {
       break;
     }
     bootstrap_frame answer;
-    io state = key_ ? claim_rank(line, key_, self_.rank, deadline) : io::complete;
+    io state = key_ ? claim_rank(line, shrink_host::key_to(host, key_), self_.rank, deadline) : io::complete;
     if (state == io::complete) {
       line.queue(bootstrap_frame_kind::hello, self_.text());
       state = line.send(deadline);
@@ -111,18 +118,29 @@ TUTTI_DECL channel shrink_meeting::visit(rank_type host, duration patience, std:
 // Before the meeting.
 
 TUTTI_DECL shrink_listener::shrink_listener(std::string const& host)
-    : address_(net::resolve(host, 0).front()), socket_(net::listen(address_)) {}
+    : address_(net::resolve(host, 0).front()), socket_(net::listen(address_)), nonce_(net::draw_nonce()) {
+  net::await_data(socket_.get());  // strangers that say nothing take no room of members
+}
 
 TUTTI_DECL std::string shrink_listener::endpoint_info() const {
   return packer()
       .text(address_.with_zone(0).host())
       .number(net::local_address(socket_.get()).port())
-      .text(net::draw_nonce())
+      .text(nonce_)
       .take();
 }
 
 TUTTI_DECL shrink_meeting shrink_listener::meeting(rank_type rank, std::vector<std::string> const& endpoint_infos,
                                                    world_secret const& secret) {
+  if (rank >= endpoint_infos.size() || endpoint_infos[rank] != endpoint_info()) {
+    throw error(
+        failure::join,
+        "the addresses of a failure_detector that the ranks have exchanged are not those of their "
+        "failure_detectors: that of rank " +
+            std::to_string(rank) +
+            " is not the one that it gave; let the rendezvous or the world return each rank's own text, unchanged")
+        .set_ranks(rank, {rank});
+  }
   std::vector<net::address> places;
   std::string world;
   for (std::string const& endpoint_info : endpoint_infos) {

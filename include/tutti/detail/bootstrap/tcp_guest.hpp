@@ -105,7 +105,7 @@ class tcp_guest final : public tcp_side {
     expects(hello.size() <= tcp_hello::limit, "tcp_rendezvous: the names of job and role make a greeting of ",
             hello.size(), " bytes; shorten them until it is ", tcp_hello::limit, " at most");
     bootstrap_frame answer;
-    io state = key_ ? claim_rank(line_, key_, me_.rank, deadline) : io::complete;
+    io state = key_ ? claim_rank(line_, key_, me_.rank, deadline, text_of_world(me_.job, me_.size)) : io::complete;
     if (state == io::complete) {
       line_.queue(bootstrap_frame_kind::hello, hello);
       state = line_.send(deadline);

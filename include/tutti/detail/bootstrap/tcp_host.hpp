@@ -42,7 +42,7 @@ class tcp_host final : public tcp_side {
         listener_(std::move(listener)),
         roll_(me.size, place_),
         guests_(me.size),
-        entrance_(net::proof_key(me.secret), me.size) {
+        entrance_(net::proof_key(me.secret), me.size, text_of_world(me.job, me.size)) {
     net::await_data(listener_.get());
     roll_.note(me.rank, this_member(me.role));
     try {

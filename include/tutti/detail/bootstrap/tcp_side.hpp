@@ -27,6 +27,9 @@ struct tcp_hello {
   [[nodiscard]] bool decode(std::string_view bytes);
 };
 
+/// The text of claims to ranks of a world.
+[[nodiscard]] TUTTI_DECL std::string text_of_world(std::string_view job, rank_type size);
+
 /// One side of a rendezvous at a port of rank 0's host.
 class tcp_side {
  public:

@@ -18,4 +18,8 @@ TUTTI_DECL bool tcp_hello::decode(std::string_view bytes) {
   return detail::decode(u.text(), process) && u.is_complete() && has_version;
 }
 
+TUTTI_DECL std::string text_of_world(std::string_view job, rank_type size) {
+  return packer().text(job).number(size).take();
+}
+
 }  // namespace tutti::detail::bootstrap

@@ -41,10 +41,10 @@ TUTTI_DECL void open_joint_texts(std::vector<std::string>& texts, joint_numbers 
 struct rendezvous_calls {
   std::vector<std::string> (*exchange)(void*, std::string_view) = nullptr;
   rank_type (*world_rank)(void const*, rank_type) = nullptr;
-  std::string (*local_host)(void const*) = nullptr;  ///< null, like the next six, if the rendezvous has none
+  world_secret (*secret)(void const*) = nullptr;
+  std::string (*local_host)(void const*) = nullptr;  ///< null, like the next five, if the rendezvous has none
   std::string (*node)(void const*) = nullptr;
   std::string (*name)(void const*) = nullptr;
-  world_secret (*secret)(void const*) = nullptr;
   rank_state const& (*whole)(void const*) = nullptr;
   std::vector<rank_type> (*parent_ranks)(void const*) = nullptr;
   rank_type (*parent_rank)(void const*, rank_type) = nullptr;
@@ -56,7 +56,8 @@ struct rendezvous_calls {
         .exchange = [](void* object,
                        std::string_view text) { return static_cast<meeting_type*>(object)->exchange(text); },
         .world_rank = [](void const* object,
-                         rank_type r) { return detail::world_rank(*static_cast<meeting_type const*>(object), r); }};
+                         rank_type r) { return detail::world_rank(*static_cast<meeting_type const*>(object), r); },
+        .secret = [](void const* object) { return secret_of(*static_cast<meeting_type const*>(object)); }};
     if constexpr (requires(meeting_type const& meet) { meet.local_host(); }) {
       calls.local_host = [](void const* object) -> std::string {
         return static_cast<meeting_type const*>(object)->local_host();
@@ -67,11 +68,6 @@ struct rendezvous_calls {
     }
     if constexpr (requires(meeting_type const& meet) { meet.name(); }) {
       calls.name = [](void const* object) -> std::string { return static_cast<meeting_type const*>(object)->name(); };
-    }
-    if constexpr (shares_secret<meeting_type>) {
-      calls.secret = [](void const* object) -> world_secret {
-        return static_cast<meeting_type const*>(object)->secret();
-      };
     }
     if constexpr (requires(meeting_type const& meet) { access::whole(meet); }) {
       calls.whole = [](void const* object) -> rank_state const& {
@@ -119,9 +115,7 @@ class joint_meeting {
     return calls_->name != nullptr ? calls_->name(meeting_) : std::string("world");
   }
   /// The secret that the members share; none if the rendezvous has none.
-  [[nodiscard]] world_secret secret() const {
-    return calls_->secret != nullptr ? calls_->secret(meeting_) : world_secret();
-  }
+  [[nodiscard]] world_secret secret() const { return calls_->secret(meeting_); }
   /// The communicator of the members, or null.
   [[nodiscard]] rank_state const* whole() const {
     return calls_->whole != nullptr ? &calls_->whole(meeting_) : nullptr;

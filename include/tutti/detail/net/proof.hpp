@@ -65,6 +65,10 @@ class proof_key {
 /// @throws error(failure::join) if the text has less than 16 bytes, or the program has no <tutti/secure.hpp>
 [[nodiscard]] TUTTI_DECL world_secret make_secret(std::string_view text, std::string_view source = "the secret");
 
+/// Draws the key of a world whose ranks all get it from this process; none if the program has no <tutti/secure.hpp>.
+/// @throws error(failure::join) if the system has no random numbers
+[[nodiscard]] TUTTI_DECL world_secret draw_secret();
+
 /// The numbers of messages that were accepted from one sender: each is accepted once, and none that is older than the
 /// 64 before the latest. Messages may overtake each other.
 class replay_window {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/detail/base/message.hpp>
+#include <tutti/detail/net/nonce.hpp>
 #include <tutti/detail/net/proof.hpp>
 #include <tutti/extend/error.hpp>
 
@@ -107,6 +108,19 @@ TUTTI_DECL world_secret make_secret(std::string_view text, std::string_view sour
   demand_hash();
   constexpr std::array<std::byte, world_secret::bytes> no_key{};
   return proof_key(world_secret(no_key)).derive("tutti secret 1", {text}).secret();
+}
+
+TUTTI_DECL world_secret draw_secret() {
+  if (registered_hash == nullptr) {
+    return {};
+  }
+  std::array<std::uint64_t, world_secret::bytes / sizeof(std::uint64_t)> numbers{};
+  for (std::uint64_t& number : numbers) {
+    number = draw_number();
+  }
+  world_secret const result(std::as_bytes(std::span(numbers)));
+  ::explicit_bzero(numbers.data(), sizeof numbers);
+  return result;
 }
 
 }  // namespace tutti::detail::net
