@@ -214,6 +214,15 @@ BOOST_AUTO_TEST_CASE(a_claim_proves_a_rank_to_hosts_that_know_the_key_and_to_no_
   }
 }
 
+/// A hello behind it could be that of any rank.
+BOOST_AUTO_TEST_CASE(a_claim_to_be_no_rank_proves_nothing) {
+  line l;
+  (void)tutti::detail::claim_rank(l.guest, key_of(), tutti::no_rank, tutti::steady_now());
+  tutti::detail::bootstrap_frame claim;
+  BOOST_REQUIRE((l.host.receive(claim, limit, tutti::steady_now()) == io::complete));
+  BOOST_TEST(!tutti::detail::read_claim(key_of(), claim.payload).has_value());
+}
+
 BOOST_AUTO_TEST_CASE(claims_of_other_lengths_prove_nothing) {
   for (std::size_t const length :
        {std::size_t{0}, std::size_t{16}, std::size_t{87}, std::size_t{88}, std::size_t{89}}) {

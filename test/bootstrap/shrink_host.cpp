@@ -307,9 +307,11 @@ BOOST_AUTO_TEST_CASE(members_that_know_the_key_are_in_and_no_others) {
 /// A claim to another member, which a program on the path has led to this one: neither takes the other for another.
 BOOST_AUTO_TEST_CASE(a_claim_to_another_host_is_not_answered) {
   meeting group(2, key_of());
-  group.listeners[1].reset();
   std::string kinds;
-  std::thread guest = group.join_with(key_of(), 1, {group.me.world, 1, first(2)}, kinds, 3);
+  std::thread guest([&] {
+    group.join_with(key_of(), 1, {group.me.world, 1, first(2)}, kinds, 3).join();
+    group.listeners[1].reset();  // the host waits no longer
+  });
   BOOST_TEST(group.gather(20s) == ranks{0}, boost::test_tools::per_element());
   guest.join();
   BOOST_TEST(kinds == "refused");

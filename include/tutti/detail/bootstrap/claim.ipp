@@ -65,7 +65,10 @@ TUTTI_DECL std::optional<proved_claim> read_claim(net::proof_key const& key, std
   if (!key.accepts(payload.substr(nonce_size + rank_size + mark_size), "claim", {nonce, rank_text, mark})) {
     return std::nullopt;
   }
-  return proved_claim{std::string(nonce), unpacker(rank_text).number_as<rank_type>(), std::string(mark)};
+  unpacker u(rank_text);
+  auto const rank = u.number_as<rank_type>();
+  return u.is_complete() && rank != no_rank ? std::optional(proved_claim{std::string(nonce), rank, std::string(mark)})
+                                            : std::nullopt;
 }
 
 TUTTI_DECL void answer_claim(channel& line, net::proof_key const& key, proved_claim const& claim) {

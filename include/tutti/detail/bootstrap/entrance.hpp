@@ -22,8 +22,8 @@ namespace tutti::inline v0_1_0::detail::inline bootstrap {
 ///
 /// A member claims a rank again if it was turned away. So the room has two places for each rank, and a third claim
 /// takes the place of the older one of its rank. A stranger may repeat a claim that it has heard, so a claim counts
-/// once: the last 256 of each rank are remembered. A stranger that has heard n earlier claims of one rank of this world
-/// pushes that rank out n / 2 times at most, unless n is greater.
+/// once: the last 256 of each rank are remembered. A stranger that has recorded n claims of a rank at earlier meetings
+/// of this world, up to 256, pushes that rank out n / 2 times at most.
 ///
 /// The handler is that of a `handshake_server`. `arrive` takes hellos only.
 class entrance {
