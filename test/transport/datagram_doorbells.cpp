@@ -216,9 +216,9 @@ BOOST_AUTO_TEST_CASE(a_flood_of_another_user_keeps_no_file_away) {
         static_cast<void>(flood(two.passwords[1]));
       }
     };
-    joined_threads others(2);
-    others.start(work);
-    others.start(work);
+    joined_threads threads(2);
+    threads.start(work);
+    threads.start(work);
     is_taken = static_cast<bool>(two.ranks[1].take(0, is_it, steady_now() + patience));
     is_over = true;
   }

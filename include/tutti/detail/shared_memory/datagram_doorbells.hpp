@@ -224,8 +224,8 @@ class datagram_doorbells {
 
   /// Lets the system add the sender's user to each message. False if it refuses.
   [[nodiscard]] bool asks_for_senders() const noexcept {
-    int const on = 1;
-    return ::setsockopt(bell_.get(), SOL_SOCKET, SO_PASSCRED, &on, sizeof on) == 0;
+    int const enable = 1;
+    return ::setsockopt(bell_.get(), SOL_SOCKET, SO_PASSCRED, &enable, sizeof enable) == 0;
   }
 
   /// Lets the kernel drop messages without the password. A kernel without filters queues them, and strangers may fill
