@@ -94,6 +94,7 @@
 #include <tutti/in_network/detail/fpga_nic/in_process_network.ipp>
 #include <tutti/in_network/detail/multicast/networks.ipp>
 #include <tutti/in_network/detail/udp/in_process_medium.ipp>
+#include <tutti/in_network/detail/udp/job_seal.ipp>
 #include <tutti/in_network/detail/udp/key_file.ipp>
 #include <tutti/in_network/detail/udp/udp_socket.ipp>
 #endif

@@ -58,7 +58,8 @@ class switch_process {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     static volatile std::sig_atomic_t crash_flag = 0;
     ::signal(SIGUSR1, [](int) { crash_flag = 1; });
-    nic::udp_port port(tutti::detail::net::resolve("127.0.0.1", 0).front(), {}, seal_);
+    nic::udp_port port(tutti::detail::net::resolve("127.0.0.1", 0).front());
+    port.use(seal_);
     std::uint16_t const number = tutti::detail::net::local_address(port.descriptor()).port();
     if (::write(report_pipe, &number, sizeof number) != sizeof number) {
       ::_exit(1);

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address starved (the threads meet only in sockets)
+// test: address starved may_skip (the threads meet only in sockets)
 #define BOOST_TEST_MODULE transport_datagram_doorbells
+#include <support/forked_child.hpp>
 #include <tutti/detail/core/joined_threads.hpp>
 #include <tutti/detail/shared_memory/datagram_doorbells.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstring>
+#include <iostream>
 #include <poll.h>
+#include <stdexcept>
 #include <string>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -54,6 +58,7 @@ struct bells {
     for (datagram_doorbells& bell : ranks) {
       names.push_back("tutti test " + std::to_string(::getpid()) + ' ' + std::to_string(names.size()));
       addresses.push_back(bell.open(names.back()));
+      passwords.push_back(addresses.back().substr(names.back().size() + 1));
     }
     for (datagram_doorbells& bell : ranks) {
       bell.connect(addresses);
@@ -68,9 +73,10 @@ struct bells {
 
   std::vector<datagram_doorbells> ranks;
   std::vector<std::string> names;
+  std::vector<std::string> passwords;
 };
 
-/// A process that knows the name of a bell but not its password, as all local users do.
+/// A process that knows the name of a bell, as all local users do.
 class stranger {
  public:
   explicit stranger(std::string const& name) {
@@ -79,8 +85,8 @@ class stranger {
     length_ = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
   }
 
-  /// Sends a message with a number of files.
-  void send(std::string text, std::size_t files) {
+  /// Sends a message with a number of files. False if the bell's queue is full.
+  bool send(std::string text, std::size_t files) {
     int const standard[4] = {0, 1, 2, 0};
     alignas(cmsghdr) char room[CMSG_SPACE(sizeof standard)] = {};
     iovec part{text.data(), text.size()};
@@ -98,7 +104,7 @@ class stranger {
       head->cmsg_len = CMSG_LEN(files * sizeof(int));
       std::memcpy(CMSG_DATA(head), standard, files * sizeof(int));
     }
-    BOOST_TEST(::sendmsg(socket_.get(), &message, MSG_DONTWAIT) == static_cast<::ssize_t>(text.size()));
+    return ::sendmsg(socket_.get(), &message, MSG_DONTWAIT) == static_cast<::ssize_t>(text.size());
   }
 
  private:
@@ -113,7 +119,7 @@ BOOST_AUTO_TEST_CASE(strangers_do_not_get_at_a_bell) {
   stranger intruder(two.names[1]);
   int const next = descriptor([] { return ::dup(0); }).get();
   for (std::size_t i = 0; i != 2000; ++i) {  // net.unix.max_dgram_qlen is 10 or 512
-    intruder.send(std::string(1 + i % 40, 'x'), i % 5);
+    BOOST_TEST(intruder.send(std::string(1 + i % 40, 'x'), i % 5));
   }
   BOOST_TEST(!two.is_rung(1));
   BOOST_TEST(descriptor([] { return ::dup(0); }).get() == next);
@@ -131,6 +137,93 @@ BOOST_AUTO_TEST_CASE(strangers_do_not_get_at_a_bell) {
   BOOST_TEST(two.is_rung(1));
   two.ranks[1].clear();
   BOOST_TEST(!two.is_rung(1));
+}
+
+constexpr unsigned other_user = 65534;
+
+/// Runs f in a process of another user; false if this user may not start one.
+template <class F>
+bool run_as_other_user(F const& f) {
+  if (::geteuid() != 0) {
+    std::cout << "SKIP: only root may start a process of another user\n";
+    return false;
+  }
+  return ends_in_a_forked_child([&] {
+    if (::setgid(other_user) != 0 || ::setuid(other_user) != 0) {
+      throw std::runtime_error("cannot become another user");
+    }
+    f();
+  });
+}
+
+/// Messages of another user who has learned the password are dropped: neither a refusal nor a file of that user counts.
+BOOST_AUTO_TEST_CASE(messages_of_another_user_do_not_count) {
+  bells two(2);
+  int const next = descriptor([] { return ::dup(0); }).get();
+  auto const accepts_all = [](descriptor const&) { return true; };
+  auto const send_one = [&](std::size_t files) {
+    return run_as_other_user([&] {
+      if (!stranger(two.names[1]).send(two.passwords[1], files)) {
+        throw std::runtime_error("the message is not sent");
+      }
+    });
+  };
+  for (std::size_t const files : {0U, 1U, 2U}) {
+    if (send_one(files)) {
+      BOOST_TEST(two.is_rung(1));
+      BOOST_TEST(!two.ranks[1].take(0, accepts_all, steady_now()));
+      BOOST_TEST(errno == EPERM);
+      BOOST_TEST(!two.is_rung(1));
+      BOOST_TEST(descriptor([] { return ::dup(0); }).get() == next);
+    }
+  }
+  two.ranks[0].refuse(1);
+  BOOST_TEST(!two.ranks[1].take(0, accepts_all, steady_now()));
+  BOOST_TEST(errno == ECANCELED);
+}
+
+/// A program of another user without the password wakes no rank. One with the password fills the queue, which holds up
+/// a deadline by one message at most, and a file of the right rank still arrives.
+BOOST_AUTO_TEST_CASE(a_flood_of_another_user_keeps_no_file_away) {
+  bells two(2);
+  auto const flood = [&](std::string const& text) {
+    return run_as_other_user([&] {
+      stranger intruder(two.names[1]);
+      for (int i = 0; i != 2000; ++i) {
+        intruder.send(text, 0);
+      }
+    });
+  };
+  if (!flood("sixteen letters!")) {
+    return;
+  }
+  BOOST_TEST(!two.is_rung(1));
+  descriptor const file([] { return ::memfd_create("tutti", MFD_CLOEXEC); });
+  auto const is_it = [&](descriptor const& f) { return shared_file::identity(f) == shared_file::identity(file); };
+  BOOST_TEST(flood(two.passwords[1]));
+  BOOST_TEST(!two.ranks[1].take(0, is_it, steady_now()));
+  BOOST_TEST(errno == EPERM);
+  BOOST_TEST(two.is_rung(1));
+  std::atomic<bool> is_over = false;
+  bool is_handed = false;
+  bool is_taken = false;
+  {
+    auto const work = [&](std::size_t i) {
+      if (i == 1) {
+        is_handed = two.ranks[0].hand(1, file.get(), steady_now() + patience);
+      }
+      while (i == 0 && !is_over) {
+        static_cast<void>(flood(two.passwords[1]));
+      }
+    };
+    joined_threads threads(2);
+    threads.start(work);
+    threads.start(work);
+    is_taken = static_cast<bool>(two.ranks[1].take(0, is_it, steady_now() + patience));
+    is_over = true;
+  }
+  BOOST_TEST(is_handed);
+  BOOST_TEST(is_taken);
 }
 
 /// The system charges waiting messages to their sender, who waits for room.

@@ -27,11 +27,12 @@ class soft_switch {
  public:
   explicit soft_switch(options const& o)
       : options_(o),
-        port_(o.address, {.offload = o.offload, .destinations = 64}, o.seal),
+        port_(o.address, {.offload = o.offload, .destinations = 64}),
         device_(o.limits, o.seal, uplink_endpoint(o)),
         random_(static_cast<std::mt19937::result_type>(o.seed)),
         waiting_(o.limits.jobs, 2 * waiting_limit, waiting_limit / 8),
         next_report_(tutti::steady_now() + o.report) {
+    port_.use(o.seal);
     std::printf("soft_switch: listening at %s\n", port_.own_address().for_family(o.address.family()).text().c_str());
     std::fflush(stdout);
     constexpr int adequate_bytes = 4 << 20;

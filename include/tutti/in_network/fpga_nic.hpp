@@ -3,9 +3,11 @@
 
 #include <tutti/detail/base/number_text.hpp>
 #include <tutti/extend/host_map.hpp>
+#include <tutti/extend/secret.hpp>
 #include <tutti/extend/transport.hpp>
 #include <tutti/in_network/detail/fpga_nic/member.hpp>
 #include <tutti/in_network/detail/fpga_nic/networks.hpp>
+#include <tutti/in_network/detail/udp/job_seal.hpp>
 #include <tutti/in_network/detail/udp/with_aggregator.hpp>
 #include <tutti/in_network/extend/fpga_nic_options.hpp>
 
@@ -16,6 +18,7 @@
 #include <optional>
 #include <poll.h>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -34,6 +37,9 @@ namespace tutti::inline v0_1_0 {
 /// a device was named, because the stand-in alone is not worth using. Sums have the bits of `star` up to 8 ranks, with
 /// racks those of `hierarchical{star, star}`; with more ranks they are in order of arrival, and equal on all ranks.
 /// detail/fpga_nic/member_lanes.hpp says what happens to a lost packet.
+///
+/// In a world with a secret each packet has a tag: under a key of this job's own, or, with a device, under the key of
+/// options::network.key_file, without which the world is refused.
 ///
 /// Cost: that of the topology, with 22 bytes of header for each packet of 1,024 bytes. 2 MiB of memory for the last
 /// results, for ranks that lose them. The stand-in takes up to 40 MiB more at rank 0 once it serves, and with
@@ -72,22 +78,26 @@ class fpga_nic : public detail::udp::with_aggregator<fpga_nic<Host, Network>, Ho
                                      std::to_string(size()) + "; start fewer");
     }
     // Rank 0 distributes the job's number and the device's address.
-    std::string publication = meet.exchange(rank() == 0 ? std::to_string(detail::udp::draw_job()) + " " +
-                                                              network_.device() + " " + identity_of(network_.device())
-                                                        : std::string())[0];
+    std::string publication =
+        meet.exchange(rank() == 0 ? std::to_string(static_cast<std::uint32_t>(detail::udp::draw_nonce())) + " " +
+                                        network_.device() + " " + identity_of(network_.device())
+                                  : std::string())[0];
     std::string const nonce = take_word(publication);
     device_ = take_word(publication);
     if (!network_.rack().empty()) {
       device_ = network_.rack();
       publication = identity_of(device_);
     }
-    std::vector<std::string> endpoints = meet.exchange(
-        network_.endpoint_info() + " " + std::to_string(network_.seal().fingerprint()) + " " + publication);
+    std::vector<std::string> endpoints =
+        meet.exchange(network_.endpoint_info() + " " + std::to_string(network_.seal().fingerprint()) + " " +
+                      std::to_string(detail::udp::draw_nonce()) + " " + publication);
+    detail::udp::seal const derived_seal = detail::udp::job_seal(detail::secret_of(meet), name, endpoints);
     std::vector<typename network_type::port::address> addresses;
     std::string key;  // key of rank 0
     for (std::string& entry : endpoints) {
       addresses.push_back(network_.address_of(take_word(entry)));
       std::string const rank_key = take_word(entry);
+      std::ignore = take_word(entry);  // a fresh number, for the key that is made of these texts
       key = addresses.size() == 1 ? rank_key : key;
       if (rank_key != key) {
         throw error(failure::join, "fpga_nic: rank " + std::to_string(addresses.size() - 1) +
@@ -100,7 +110,12 @@ class fpga_nic : public detail::udp::with_aggregator<fpga_nic<Host, Network>, Ho
     if (!device_.empty()) {
       device_address = network_.address_of(device_);
     }
-    member_.emplace(network_.own_port(), network_.seal(),
+    if (derived_seal.has_key() && !network_.seal().has_key() && !device_.empty()) {
+      throw error(failure::join, "fpga_nic: this world has a secret, and its packets to the device at " + device_ +
+                                     " have no tags; give all ranks and the device one key (TUTTI_FPGA_NIC_KEY, "
+                                     "soft_switch --key), or name no device");
+    }
+    member_.emplace(network_.own_port(), network_.seal().has_key() ? network_.seal() : derived_seal,
                     detail::fpga_nic::job_terms{.nonce = detail::word_reader(nonce).number<std::uint32_t>(),
                                                 .slot_count = settings.slot_count,
                                                 .lease = settings.lease,

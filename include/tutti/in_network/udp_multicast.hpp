@@ -4,9 +4,11 @@
 #include <tutti/detail/base/message.hpp>
 #include <tutti/detail/base/number_text.hpp>
 #include <tutti/detail/transport/fan_out.hpp>
+#include <tutti/extend/secret.hpp>
 #include <tutti/extend/transport.hpp>
 #include <tutti/in_network/detail/multicast/member.hpp>
 #include <tutti/in_network/detail/multicast/networks.hpp>
+#include <tutti/in_network/detail/udp/job_seal.hpp>
 #include <tutti/in_network/detail/udp/with_aggregator.hpp>
 #include <tutti/in_network/extend/udp_multicast_options.hpp>
 
@@ -32,6 +34,9 @@ namespace tutti::inline v0_1_0 {
 /// The group is random, or given at rank 0 by TUTTI_MULTICAST or options::network.group. Ranks probe the group when a
 /// world is opened. If its packets do not reach every rank, `has_aggregator()` is false on all, and the root of a
 /// broadcast sends to each rank over Host.
+///
+/// In a world with a secret each packet has a tag of 8 bytes, under a key of this group's own. Packets of other senders
+/// and packets that are sent again change nothing.
 ///
 /// Cost: S bytes at each link, with 22 bytes of header for each packet of 1,024 bytes; each receiver sends a report
 /// of 22 bytes for 16 packets. Lost packets are repaired (detail/multicast/sending.hpp). A broadcast ends at its root
@@ -212,17 +217,18 @@ class udp_multicast
       no_group_reason_ = "a group has at most 255 ranks, and there are " + std::to_string(size());
       return;
     }
-    std::uint32_t const nonce = detail::udp::draw_job();
-    std::vector<std::string> const publications =
-        meet.exchange(detail::message({(std::min)(settings.window, (std::max)(network_.room(), 4U)), " ", nonce, " ",
-                                       network_.endpoint_info(), " ", network_.choose_group(nonce)}));
-    typename member_type::terms terms{.window = settings.window};
+    std::uint64_t const nonce = detail::udp::draw_nonce();
+    std::vector<std::string> const publications = meet.exchange(
+        detail::message({(std::min)(settings.window, (std::max)(network_.room(), 4U)), " ", nonce, " ",
+                         network_.endpoint_info(), " ", network_.choose_group(static_cast<std::uint32_t>(nonce))}));
+    typename member_type::terms terms{.window = settings.window,
+                                      .seal = detail::udp::job_seal(detail::secret_of(meet), name, publications)};
     std::vector<std::string> endpoints;
     std::vector<typename network_type::port::address> addresses;
     for (std::string const& publication : publications) {
       detail::word_reader reader(publication);
       terms.window = (std::min)(terms.window, reader.number<std::uint32_t>());
-      auto const job = reader.number<std::uint32_t>();
+      auto const job = static_cast<std::uint32_t>(reader.number<std::uint64_t>());
       addresses.push_back(network_.address_of(endpoints.emplace_back(reader.word())));
       if (addresses.size() == 1) {
         terms.nonce = job;

@@ -25,7 +25,12 @@ namespace tutti::inline v0_1_0::detail::inline shared_memory {
 /// abstract namespace: a killed process leaves nothing behind, and a missing name tells that its owner is gone.
 ///
 /// Every user of the host can read the names. So a bell has a password, which its peers learn when they meet. A socket
-/// filter drops other messages before they are queued: no stranger wakes a rank or fills its queue.
+/// filter drops other messages before they are queued: no program without the password wakes a rank or fills its queue.
+///
+/// A program of another user may have learned the password where ranks meet without a secret. Only the system knows the
+/// sender: it adds the sender's user to each message, and files and refusals count only from this process's own user
+/// and from root. A user that this process's user namespace does not map appears as the system's overflow user, 65534,
+/// which is another one; only a process that itself appears as 65534 cannot tell such users from its own.
 class datagram_doorbells {
  public:
   /// Opens this rank's bell. Returns its name and password, for `connect`.
@@ -38,7 +43,8 @@ class datagram_doorbells {
       admit_only(password_);  // before the name exists
     }
     sockaddr_un const own_address = address_of(name);
-    if (!bell_ || ::bind(bell_.get(), reinterpret_cast<sockaddr const*>(&own_address), length(name)) != 0) {
+    if (!bell_ || !asks_for_senders() ||
+        ::bind(bell_.get(), reinterpret_cast<sockaddr const*>(&own_address), length(name)) != 0) {
       throw error(failure::join, "cannot open the local socket that wakes this rank: " + advise_on_errno(errno));
     }
     return std::string(name) + '/' + text;
@@ -94,6 +100,7 @@ class datagram_doorbells {
     p.text = peers_[r].secret;
     p.message.msg_name = &peers_[r].name;
     p.message.msg_namelen = peers_[r].length;
+    p.message.msg_controllen = CMSG_SPACE(sizeof file);
     cmsghdr* const head = CMSG_FIRSTHDR(&p.message);
     head->cmsg_level = SOL_SOCKET;
     head->cmsg_type = SCM_RIGHTS;
@@ -116,36 +123,39 @@ class datagram_doorbells {
 
   /// Takes the file that rank `sender` hands over, for which `expected(descriptor)` holds. On failure returns none,
   /// with an errno: ECANCELED if that rank refused, EMFILE or EACCES if the file cannot be taken, ECONNRESET if the
-  /// rank is gone, ETIMEDOUT at the deadline. Drops other files, and messages without the password.
+  /// rank is gone; at the deadline EPERM if messages of another user came, else ETIMEDOUT. Drops these messages, and
+  /// other files.
   template <class Expected>
   [[nodiscard]] TUTTI_COLD descriptor take(rank_type sender, Expected&& expected, time_point deadline) const {
+    int late_code = ETIMEDOUT;
     for (;;) {
       datagram p;
-      p.message.msg_controllen = CMSG_LEN(sizeof(int));  // the padding would fit a second file
+      p.message.msg_controllen = control_bytes - (CMSG_SPACE(sizeof(int)) - CMSG_LEN(sizeof(int)));  // no second file
       ssize_t size = -1;
       descriptor file([&] {
         size = ::recvmsg(bell_.get(), &p.message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
         return size < 0 ? -1 : p.received_file();
       });
-      if (size < 0) {
-        bool const is_reachable = reaches(sender);
-        if (!is_reachable || steady_now() >= deadline) {
-          errno = is_reachable ? ETIMEDOUT : ECONNRESET;
-          return {};
-        }
-        pollfd entry{bell_.get(), POLLIN, 0};
-        ::poll(&entry, 1, poll_ms);
-        continue;
-      }
-      if (p.received_file() >= 0) {
+      if (size >= 0 && !p.is_of_own_user()) {
+        late_code = EPERM;
+      } else if (file) {
         if (expected(file)) {
           return file;
         }
-      } else if (p.text == password_) {
+      } else if (size >= 0) {
         bool const is_truncated = (p.message.msg_flags & MSG_CTRUNC) != 0;
         descriptor const duplicate([&] { return is_truncated ? ::fcntl(bell_.get(), F_DUPFD_CLOEXEC, 0) : -1; });
         errno = !is_truncated ? ECANCELED : duplicate ? EACCES : EMFILE;
         return {};
+      }
+      bool const is_reachable = size >= 0 || reaches(sender);
+      if (!is_reachable || steady_now() >= deadline) {
+        errno = is_reachable ? late_code : ECONNRESET;
+        return {};
+      }
+      if (size < 0) {
+        pollfd entry{bell_.get(), POLLIN, 0};
+        ::poll(&entry, 1, poll_ms);
       }
     }
   }
@@ -169,33 +179,54 @@ class datagram_doorbells {
     password secret;
   };
 
-  /// A password, and one descriptor beside it.
+  static constexpr std::size_t control_bytes = CMSG_SPACE(sizeof(ucred)) + CMSG_SPACE(sizeof(int));
+
+  /// A password, and beside it one descriptor and, if received, the sender's user.
   struct datagram {
     password text{};
     iovec part{text.data(), text.size()};
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+    alignas(cmsghdr) char control[control_bytes] = {};
     msghdr message{};
 
     datagram() noexcept {
       message.msg_iov = &part;
       message.msg_iovlen = 1;
       message.msg_control = control;
-      message.msg_controllen = sizeof control;
     }
     datagram(datagram const&) = delete;
     datagram& operator=(datagram const&) = delete;
 
     /// The descriptor that came with the message, or -1.
-    [[nodiscard]] int received_file() const noexcept {
-      cmsghdr const* const head = CMSG_FIRSTHDR(&message);
+    [[nodiscard]] int received_file() noexcept {
       int fd = -1;
-      if (head != nullptr && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS &&
-          head->cmsg_len == CMSG_LEN(sizeof fd)) {
-        std::memcpy(&fd, CMSG_DATA(head), sizeof fd);
-      }
+      read(SCM_RIGHTS, fd);
       return fd;
     }
+    /// True if this process's own user or root has sent the message.
+    [[nodiscard]] bool is_of_own_user() noexcept {
+      ucred sender{};
+      return read(SCM_CREDENTIALS, sender) && (sender.uid == ::getuid() || sender.uid == 0);
+    }
+
+   private:
+    /// Reads what the system has added to the message; false if there is none of this type.
+    template <class T>
+    bool read(int type, T& target) noexcept {
+      for (cmsghdr* c = CMSG_FIRSTHDR(&message); c != nullptr; c = CMSG_NXTHDR(&message, c)) {
+        if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == type && c->cmsg_len == CMSG_LEN(sizeof target)) {
+          std::memcpy(&target, CMSG_DATA(c), sizeof target);
+          return true;
+        }
+      }
+      return false;
+    }
   };
+
+  /// Lets the system add the sender's user to each message. False if it refuses.
+  [[nodiscard]] bool asks_for_senders() const noexcept {
+    int const enable = 1;
+    return ::setsockopt(bell_.get(), SOL_SOCKET, SO_PASSCRED, &enable, sizeof enable) == 0;
+  }
 
   /// Lets the kernel drop messages without the password. A kernel without filters queues them, and strangers may fill
   /// the queue.

@@ -331,7 +331,8 @@ class shared_world {
       throw error(failure::join, "rank 0's shared memory cannot be taken from the local socket: " +
                                      (code == EACCES ? describe_errno(code) +
                                                            "; allow processes to pass files to each other, or use tcp"
-                                                     : advise_on_errno(code)));
+                                      : code == EPERM ? "it came from another user; start all ranks as one, or use tcp"
+                                                      : advise_on_errno(code)));
     }
     file().adopt(static_cast<descriptor&&>(received_file));
   }

@@ -21,7 +21,7 @@ struct device_over_udp {
     std::string rack{};
     udp_options socket{};  ///< the socket of this rank
     /// A file with 32 hexadecimal digits, equal on all ranks and at the device, the key of the packets' tags. Empty:
-    /// TUTTI_FPGA_NIC_KEY, or else packets have no tag.
+    /// TUTTI_FPGA_NIC_KEY, or else packets to a device have no tag.
     std::string key_file{};
   };
 };

@@ -38,6 +38,7 @@ class member {
         presence_query_(port, terms.nonce, addresses),
         requests_(servers_, weights_, rate_, me, addresses.size()),
         lanes_(servers_, terms_, me, rate_, weights_, counters_) {
+    port.use(packet_seal);
     rate_.limit(2 * terms.slot_count);
     if (me == 0) {
       std::vector<std::uint8_t> racks;

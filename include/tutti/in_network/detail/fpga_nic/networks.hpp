@@ -47,7 +47,7 @@ class udp_network {
       : seal_(seal_from(option_or_environment(settings.key_file, "TUTTI_FPGA_NIC_KEY"))),
         host_(host_of(meet)),
         zone_(zone_of(host_)),
-        port_(local_address(on_one_host<M> ? std::string() : host_), settings.socket, seal_),
+        port_(local_address(on_one_host<M> ? std::string() : host_), settings.socket),
         device_(option_or_environment(settings.device, "TUTTI_FPGA_NIC")),
         rack_(option_or_environment(settings.rack, "TUTTI_FPGA_NIC_RACK")) {}
 

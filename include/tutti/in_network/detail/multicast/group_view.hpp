@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/extend/types.hpp>
+#include <tutti/in_network/detail/multicast/lane_state.hpp>
 #include <tutti/in_network/detail/udp/port.hpp>
 #include <tutti/in_network/extend/udp_multicast_options.hpp>
 
@@ -40,16 +41,21 @@ struct group_view {
     auto const rarely = (std::max)(16U, static_cast<std::uint32_t>(addresses.size()) / 2);
     return (std::min)(rarely, (std::max)(1U, window / 4));
   }
-  [[nodiscard]] header head(kind k, std::uint32_t slot, std::uint32_t sequence = 0,
-                            std::uint32_t fingerprint = 0) const noexcept {
+  [[nodiscard]] header head(kind k, std::uint32_t slot) const noexcept {
     return {.kind = k,
             .operation = network_operation::copy,
             .job = nonce,
-            .sequence = sequence,
-            .fingerprint = fingerprint,
             .slot = static_cast<std::uint16_t>(slot),
             .worker = static_cast<std::uint8_t>(me),
             .workers = static_cast<std::uint8_t>(addresses.size())};
+  }
+  /// The header of a packet about the message of a lane.
+  [[nodiscard]] header head(kind k, std::uint32_t lane, lane_state const& state, std::uint32_t number) const noexcept {
+    header h = head(k, lane);
+    h.sequence = number;
+    h.fingerprint = state.fingerprint;
+    h.wrap_count = state.wrap_count_of(number);
+    return h;
   }
   bool send(address const& destination, header h, std::span<std::byte const> payload = {}) {
     h.length = static_cast<std::uint16_t>(payload.size());

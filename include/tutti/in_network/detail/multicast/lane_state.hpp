@@ -25,6 +25,7 @@ struct lane_state {
   multicast::early_packets early_packets{};
   std::uint32_t first_number = first_packet;  ///< number of the first packet of the message
   std::uint32_t next_number = first_packet;   ///< number of the first packet of the next message
+  std::uint32_t wrap_count = 0;               ///< number of times that `first_number` has wrapped
   std::uint32_t known_number = first_packet;  ///< packets before this number are known to have been sent
   std::uint32_t fingerprint = 0;
   rank_type root = no_rank;
@@ -41,13 +42,19 @@ struct lane_state {
   [[nodiscard]] static bool is_after(std::uint32_t a, std::uint32_t b) noexcept {
     return static_cast<std::int32_t>(a - b) > 0;
   }
+  /// The wraps before a packet, whose number differs from `first_number` by less than 2^31.
+  [[nodiscard]] std::uint32_t wrap_count_of(std::uint32_t number) const noexcept {
+    std::uint64_t const first = std::uint64_t{wrap_count} << 32 | first_number;
+    auto const distance = static_cast<std::int64_t>(static_cast<std::int32_t>(number - first_number));
+    return static_cast<std::uint32_t>((first + static_cast<std::uint64_t>(distance)) >> 32);
+  }
   /// Learns that packets before this number have been sent.
   void learn_number(std::uint32_t number) noexcept {
     known_number = is_after(number, known_number) ? number : known_number;
   }
 
   void join_aggregation(aggregation_part const& part, rank_type me) {
-    first_number = next_number;
+    begin_at_next();
     next_number += packetization{part.bytes}.count();
     learn_number(first_number);
     has_news = has_ecn_mark = report_due = false;
@@ -59,6 +66,11 @@ struct lane_state {
   }
   void end() noexcept {
     current_role = role::idle;
+    begin_at_next();
+  }
+  /// Continues behind the numbers of the message.
+  void begin_at_next() noexcept {
+    wrap_count += next_number < first_number ? 1 : 0;
     first_number = next_number;
   }
   [[nodiscard]] bool is_sender() const noexcept { return current_role == role::sender; }

@@ -31,6 +31,7 @@ class member {
   struct terms {
     std::uint32_t nonce = 0;   ///< number of the job; packets of other jobs are ignored
     std::uint32_t window = 0;  ///< packets that a lane may have in flight; equal on all ranks
+    udp::seal seal{};          ///< equal on all ranks
   };
 
   /// @param addresses the addresses of the members, in rank order
@@ -38,7 +39,9 @@ class member {
       : group_view_{port, t.nonce, t.window, me, std::move(addresses), group},
         reachability_(group_view_),
         sending_(group_view_),
-        receiving_(group_view_) {
+        receiving_(group_view_),
+        seal_(t.seal) {
+    port.use(seal_);
     for (lane_state& state : lanes_) {
       state.outgoing_message.open(group_view_.window, group_view_.addresses.size());
       state.incoming_message.open(group_view_.window);
@@ -180,7 +183,10 @@ class member {
   void take(address const& source, std::span<std::byte const> bytes, bool has_ecn_mark, time_point now) {
     udp::packet p;
     header const& h = p.head;
-    if (seal_.read(bytes, p) != udp::reading::good || h.job != group_view_.nonce ||
+    auto const wrap_count_of = [&](header const& head) {
+      return head.slot < collective_lanes ? lanes_[head.slot].wrap_count_of(head.sequence) : 0;
+    };
+    if (seal_.read(bytes, p, wrap_count_of) != udp::reading::good || h.job != group_view_.nonce ||
         h.workers != group_view_.addresses.size() || h.slot > multicast::reachability<Port>::slot ||
         !(source == group_view_.addresses[h.worker])) {
       ++group_view_.counters.ignored_packets;

@@ -112,8 +112,7 @@ class receiving {
   void report(lane_state& state, std::uint32_t lane, std::uint16_t flags) {
     std::array<std::byte, udp::max_payload> bitmap;
     std::size_t const size = state.incoming_message.write_missing(bitmap);
-    header h =
-        group_.head(kind::progress, lane, state.first_number + state.incoming_message.front(), state.fingerprint);
+    header h = group_.head(kind::progress, lane, state, state.first_number + state.incoming_message.front());
     h.flags = static_cast<std::uint16_t>(flags | (state.has_ecn_mark ? udp::flag::congestion : 0));
     group_.send(group_.addresses[state.root], h, std::span(bitmap).first(size));
     ++group_.counters.reports;

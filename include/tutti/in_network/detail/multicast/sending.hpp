@@ -92,8 +92,7 @@ class sending {
   }
   /// Queries lagging ranks that have been silent for too long.
   void query(lane_state& state, std::uint32_t lane, time_point now) {
-    header const h =
-        group_.head(kind::ask, lane, state.first_number + state.outgoing_message.sent_count(), state.fingerprint);
+    header const h = group_.head(kind::ask, lane, state, state.first_number + state.outgoing_message.sent_count());
     duration const time_limit = rate_.retry_after();
     bool has_queried = false;
     state.outgoing_message.each_lagging([&](rank_type r) {
@@ -121,7 +120,7 @@ class sending {
 
   bool send(lane_state& state, std::uint32_t lane, std::uint32_t i, typename Port::address const& group,
             std::uint16_t flags) {
-    header h = group_.head(kind::share, lane, state.first_number + i, state.fingerprint);
+    header h = group_.head(kind::share, lane, state, state.first_number + i);
     h.flags = flags;
     return group_.send(group, h, state.outgoing_message.content(i));
   }

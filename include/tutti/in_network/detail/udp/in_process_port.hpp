@@ -15,7 +15,7 @@ class in_process_port {
   using address = in_process_medium::address;
 
   /// @pre 1 <= at <= the ports of the medium, and no other port has this address
-  in_process_port(in_process_medium& medium, address at) : medium_(medium), address_(at) {
+  in_process_port(in_process_medium& medium, address at) : medium_(medium), address_(at), seal_(medium.seal()) {
     outgoing_.storage.resize(burst);
     incoming_.storage.resize(medium.inbox());
   }
@@ -26,6 +26,8 @@ class in_process_port {
   [[nodiscard]] address own_address() const noexcept { return address_; }
   [[nodiscard]] port_counters const& counts() const noexcept { return counters_; }
 
+  void use(seal const& packet_seal) noexcept { seal_ = packet_seal; }
+
   /// @pre h.length == payload.size()
   bool send(address destination, header const& h, std::span<std::byte const> payload) {
     if (outgoing_.count == burst) {
@@ -33,7 +35,7 @@ class in_process_port {
     }
     auto* const p = outgoing_.next();
     p->at = destination;
-    p->size = static_cast<std::uint16_t>(medium_.seal().write(h, payload, p->bytes.data()));
+    p->size = static_cast<std::uint16_t>(seal_.write(h, payload, p->bytes.data()));
     return true;
   }
 
@@ -64,6 +66,7 @@ class in_process_port {
 
   in_process_medium& medium_;
   address address_;
+  seal seal_;
   in_process_medium::datagrams outgoing_;
   in_process_medium::datagrams incoming_;
   port_counters counters_;

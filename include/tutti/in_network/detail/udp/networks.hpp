@@ -16,9 +16,9 @@ struct network_of {
   using type = N;
 };
 
-/// Draws the number of a new job.
-[[nodiscard]] inline std::uint32_t draw_job() {
-  return static_cast<std::uint32_t>(net::draw_number());
+/// Draws 64 random bits. The lower 32 serve as the number of a job.
+[[nodiscard]] inline std::uint64_t draw_nonce() {
+  return net::draw_number();
 }
 
 /// The number by which the other members reach this host.

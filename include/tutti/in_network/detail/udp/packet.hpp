@@ -70,6 +70,8 @@ struct header {
   std::uint8_t worker = 0;   ///< number of the sender, or of the worker that is meant
   std::uint8_t workers = 0;  ///< in a join: members of the job; in a contribution: workers of the operation
   std::uint16_t flags = 0;
+  /// Wraps of the sequence, which the tag covers. Not sent: both sides count. 0 where they do not.
+  std::uint32_t wrap_count = 0;
 
   [[nodiscard]] constexpr bool has(std::uint16_t f) const noexcept { return (flags & f) != 0; }
   friend constexpr bool operator==(header const&, header const&) = default;
@@ -179,6 +181,7 @@ constexpr void write(header const& h, std::byte* target) noexcept {
   h.worker = read_integer<std::uint8_t>(at + 18);
   h.workers = read_integer<std::uint8_t>(at + 19);
   h.flags = read_integer<std::uint16_t>(at + 20);
+  h.wrap_count = 0;
   std::size_t const tag = h.has(flag::tag) ? tag_bytes : 0;
   if (first >> 4 != protocol_version || (h.flags & ~flag::mask) != 0 || h.worker >= h.workers || !fits(h) ||
       bytes.size() != header_bytes + h.length + tag) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/in_network/detail/udp/packet.hpp>
+#include <tutti/in_network/detail/udp/seal.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -19,6 +20,7 @@ struct packet_sink {
 /// Transmission of packets. A port carries packets to addresses, and may lose, repeat and reorder them.
 ///
 ///   - `send` queues a packet, written with the port's seal; returns false, and queues nothing, if there is no room.
+///   - `use` sets the seal of later packets.
 ///   - `flush` hands queued packets to the network; returns false if some remain because the network has no room.
 ///   - `drain` calls a function for some of the received packets, and returns their number, 0 if there are none.
 ///   - `descriptor` is readable when there are received packets.
@@ -27,7 +29,8 @@ struct packet_sink {
 template <class P>
 concept port = std::equality_comparable<typename P::address> && std::copyable<typename P::address> &&
                requires(P p, P const c, typename P::address const destination, header const h,
-                        std::span<std::byte const> payload) {
+                        std::span<std::byte const> payload, seal const& packet_seal) {
+                 { p.use(packet_seal) } -> std::same_as<void>;
                  { p.send(destination, h, payload) } -> std::same_as<bool>;
                  { p.flush() } -> std::same_as<bool>;
                  { p.drain(packet_sink{}) } -> std::same_as<std::size_t>;

@@ -35,11 +35,14 @@ enum class reading : std::uint8_t { good, malformed_packet, invalid_tag };
 
 /// Writes and reads packets, with an authentication tag if there is a secret key. With it, only packets with a valid
 /// tag are accepted; without one, only packets without a tag. The tag keeps out senders that do not know the key. It
-/// encrypts nothing, and a replayed packet is handled like any duplicate.
+/// encrypts nothing, and a replayed packet is handled like any duplicate. Where the tag covers the wraps of the
+/// sequence, that also holds for packets that are older than 2^32 others.
 class seal {
  public:
   seal() noexcept = default;
   explicit seal(secret_key const& k) noexcept : key_(k) {}
+
+  [[nodiscard]] bool has_key() const noexcept { return key_.has_value(); }
 
   /// The length of a packet with this payload.
   [[nodiscard]] std::size_t size(std::size_t payload) const noexcept {
@@ -56,7 +59,7 @@ class seal {
       size += payload.size();
     }
     if (key_) {
-      write_integer(target + size, siphash(*key_, {target, size}));
+      write_integer(target + size, tag_of({target, size}, h.wrap_count));
       size += tag_bytes;
     }
     return size;
@@ -69,6 +72,12 @@ class seal {
   }
 
   [[nodiscard]] reading read(std::span<std::byte const> bytes, packet& target) const noexcept {
+    return read(bytes, target, [](header const&) { return 0U; });
+  }
+  /// @param wrap_count_of returns the number of wraps that the tag of a packet with this header must cover
+  template <class WrapCount>
+  [[nodiscard]] reading read(std::span<std::byte const> bytes, packet& target,
+                             WrapCount const& wrap_count_of) const noexcept {
     if (!parse(bytes, target)) {
       return reading::malformed_packet;
     }
@@ -77,7 +86,8 @@ class seal {
     }
     if (key_) {
       std::size_t const size = bytes.size() - tag_bytes;
-      if (siphash(*key_, bytes.first(size)) != read_integer<std::uint64_t>(bytes.data() + size)) {
+      target.head.wrap_count = wrap_count_of(target.head);
+      if (tag_of(bytes.first(size), target.head.wrap_count) != read_integer<std::uint64_t>(bytes.data() + size)) {
         return reading::invalid_tag;
       }
     }
@@ -85,6 +95,18 @@ class seal {
   }
 
  private:
+  /// @pre there is a key
+  [[nodiscard]] std::uint64_t tag_of(std::span<std::byte const> bytes, std::uint32_t wrap_count) const noexcept {
+    std::uint64_t const tag = siphash(*key_, bytes);
+    if (wrap_count == 0) {
+      return tag;
+    }
+    std::array<std::byte, tag_bytes + sizeof wrap_count> text{};  // shorter than any packet
+    write_integer(text.data(), tag);
+    write_integer(text.data() + tag_bytes, wrap_count);
+    return siphash(*key_, text);
+  }
+
   std::optional<secret_key> key_;
 };
 

@@ -25,12 +25,11 @@ class udp_port {
   using address = endpoint;
 
   /// @throws error(failure::join) if the address cannot be bound
-  explicit udp_port(net::address const& at, udp_options const& options = {}, seal const& packet_seal = {})
+  explicit udp_port(net::address const& at, udp_options const& options = {})
       : options_(options),
         socket_(udp_socket(at, options)),
         family_(at.family()),
         offload_(options.offload && sends_bursts(socket_.get())),
-        seal_(packet_seal),
         inbox_(options.offload && receive_bursts(socket_.get())),
         bursts_(options.destinations) {}
 
@@ -56,6 +55,8 @@ class udp_port {
   [[nodiscard]] port_counters const& counts() const noexcept { return counters_; }
   /// True if the system segments bursts into packets; may become false after a failure.
   [[nodiscard]] bool offloads() const noexcept { return offload_; }
+
+  void use(seal const& packet_seal) noexcept { seal_ = packet_seal; }
 
   /// @pre h.length == payload.size()
   bool send(endpoint const& destination, header const& h, std::span<std::byte const> payload) noexcept {
