@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Measures the cost of a world's secret, and of encryption, over the loopback interface. See usage() below, and
-// bench/results/trust.md.
+// Measures the cost of a world's secret, of encryption, and of floods by strangers, over the loopback interface. See
+// usage() below, and bench/results/trust.md.
 #include "common/clock.hpp"
 #include "common/numbers.hpp"
 #include "common/settings.hpp"
+#include <support/flood.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/alltoall.hpp>
 #include <tutti/collective/send_recv.hpp>
+#include <tutti/detail/net/address.hpp>
 #include <tutti/join.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/secure.hpp>
@@ -24,6 +26,8 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <openssl/ssl.h>
+#include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -41,9 +45,14 @@ constexpr std::string_view usage = R"(usage: trust [name=value...]
   them: sockets, and OpenSSL over sockets (SSL_set_fd). Both spin. Prints medians, and the ratio to tcp without
   a secret in the same round.
 
+  Then a world over tcp with a secret, while another process makes connections to the ports of all ranks as fast as it
+  can, and holds 512: silent ones, ones with random bytes, or with copies of what ranks have sent first on theirs. To
+  tell what the process costs from what its connections cost, one that only spins takes turns with them.
+
   joiners=16         ranks of the world whose joining, and first alltoall, is measured
   ranks=2            ranks of the world whose allreduces are measured
   bytes=4,65536,1048576
+  flooded=4          ranks of the world that is flooded
   rounds=15
 )";
 
@@ -71,6 +80,13 @@ std::string free_port() {
   ::close(s);
   return std::to_string(ntohs(address.sin_port));
 }
+
+/// The processes beside a world that is flooded.
+enum class neighbour { none, spinning, silence, noise, copies };
+constexpr std::array neighbours{neighbour::none, neighbour::spinning, neighbour::silence, neighbour::noise,
+                                neighbour::copies};
+constexpr std::array<char const*, neighbours.size()> neighbour_names{"alone", "spinning", "silent", "random bytes",
+                                                                     "copies"};
 
 /// Times in milliseconds: of joining, of the first alltoall, and for each length of an allreduce and of a message there
 /// and back. What has not been measured is 0.
@@ -106,6 +122,11 @@ times measure(std::int64_t begin, std::vector<std::size_t> const& lengths) {
   times result;
   auto world = tutti::join<Transport>();
   result.push_back(milliseconds_since(begin));
+  tutti::host_port own_address;
+  if (auto* const board = tutti::support::greetings_of;
+      board != nullptr && tutti::detail::net::parse(world.transport().address(), own_address)) {
+    board->add(own_address.port);
+  }
   std::int64_t const joined_at = bench::now();
   std::vector<tutti::rank_type> const own_numbers(world.size(), world.rank());
   std::vector<tutti::rank_type> numbers(world.size());
@@ -267,11 +288,15 @@ times measure_plain(bool is_first, bool is_encrypted, std::vector<std::size_t> c
   return result;
 }
 
-/// The longest time of any rank, for each measurement. @throws std::runtime_error if a rank has failed
-times run_world(kind k, std::size_t ranks, std::vector<std::size_t> const& lengths) {
+/// The longest time of any rank, for each measurement; at the end the connections of a flood in a millisecond.
+/// @throws std::runtime_error if a rank has failed
+times run_world(kind k, std::size_t ranks, std::vector<std::size_t> const& lengths,
+                neighbour companion = neighbour::none) {
+  using namespace tutti::support;
   ::setenv("TUTTI_SIZE", std::to_string(ranks).c_str(), 1);
   ::setenv("TUTTI_MASTER_ADDR", "127.0.0.1", 1);
-  ::setenv("TUTTI_MASTER_PORT", free_port().c_str(), 1);
+  std::string const port = free_port();
+  ::setenv("TUTTI_MASTER_PORT", port.c_str(), 1);
   ::setenv("TUTTI_JOB", "bench", 1);
   bool const has_secret = k == kind::secret || k == kind::encrypted;
   has_secret ? ::setenv("TUTTI_SECRET", "a secret of this benchmark alone", 1) : ::unsetenv("TUTTI_SECRET");
@@ -280,12 +305,22 @@ times run_world(kind k, std::size_t ranks, std::vector<std::size_t> const& lengt
     throw std::runtime_error("no pipe");
   }
   std::size_t const count = 2 + 2 * lengths.size();
+  std::optional<flood> strangers;
+  bool const is_flooded = companion >= neighbour::silence;
+  if (companion != neighbour::none) {
+    strangers.emplace(companion == neighbour::noise    ? flood_kind::noise
+                      : companion == neighbour::copies ? flood_kind::copies
+                                                       : flood_kind::silence,
+                      static_cast<std::uint16_t>(is_flooded ? std::atoi(port.c_str()) : 0));
+  }
   std::int64_t const begin = bench::now();
+  std::vector<pid_t> processes;
   for (std::size_t r = 0; r < ranks; ++r) {
-    if (::fork() == 0) {
+    if (processes.push_back(::fork()); processes.back() == 0) {
       times durations(count, -1);
       try {
         ::setenv("TUTTI_RANK", std::to_string(r).c_str(), 1);
+        greetings_of = is_flooded ? &strangers->board() : nullptr;
         bool const is_plain = k == kind::sockets || k == kind::openssl;
         durations = is_plain               ? measure_plain(r == 0, k == kind::openssl, lengths)
                     : k == kind::encrypted ? measure<tutti::secure_tcp>(begin, lengths)
@@ -310,30 +345,36 @@ times run_world(kind k, std::size_t ranks, std::vector<std::size_t> const& lengt
     }
   }
   ::close(ends[0]);
-  while (::wait(nullptr) > 0) {
+  for (pid_t const process : processes) {
+    ::waitpid(process, nullptr, 0);
   }
   if (has_failed) {
     throw std::runtime_error("a rank has failed");
   }
+  longest.push_back(is_flooded ? static_cast<double>(strangers->board().connection_count) / milliseconds_since(begin)
+                               : 0);
   return longest;
 }
 
-/// Prints a row for each measurement: the medians of all kinds, and their ratios to the first.
-void report(std::size_t ranks, std::vector<std::size_t> const& lengths, std::size_t rounds) {
-  bool const joins = lengths.empty();
-  std::size_t const count = joins ? 3 : kinds.size();
+/// Prints a row for each measurement from the `first` on: the medians of all contenders, which take turns, and their
+/// ratios to the first one. `run(k)` is one turn of contender k.
+template <class Run>
+void report(std::span<char const* const> contenders, std::vector<std::size_t> const& lengths, std::size_t first,
+            std::size_t rounds, Run run) {
+  std::size_t const count = contenders.size();
   std::vector<std::string> titles{"join", "first alltoall"};
   for (std::size_t const bytes : lengths) {
     titles.push_back("allreduce, " + std::to_string(bytes) + " B");
     titles.push_back("there and back, " + std::to_string(bytes) + " B");
   }
-  std::vector<std::array<std::vector<double>, kinds.size()>> durations(titles.size());
-  std::vector<std::array<std::vector<double>, kinds.size()>> ratios(titles.size());
+  titles.emplace_back("connections in a ms");
+  std::vector<std::vector<std::vector<double>>> durations(titles.size(), std::vector<std::vector<double>>(count));
+  auto ratios = durations;
   for (std::size_t round = 0; round < rounds; ++round) {
-    std::array<times, kinds.size()> turn;
+    std::vector<times> turn(count);
     for (std::size_t i = 0; i < count; ++i) {
       std::size_t const k = (round + i) % count;
-      turn[k] = run_world(kinds[k], ranks, lengths);
+      turn[k] = run(k);
     }
     for (std::size_t i = 0; i < titles.size(); ++i) {
       for (std::size_t k = 0; k < count; ++k) {
@@ -342,15 +383,25 @@ void report(std::size_t ranks, std::vector<std::size_t> const& lengths, std::siz
       }
     }
   }
-  std::printf("\n%zu ranks, %zu rounds; ms, and ratio to tcp\n%-24s", ranks, rounds, "");
-  for (std::size_t k = 0; k < count; ++k) {
-    std::printf(" %20s", names[k]);
+  std::printf("%-24s", "");
+  for (char const* const name : contenders) {
+    std::printf(" %20s", name);
   }
-  for (std::size_t i = joins ? 0 : 2; i < titles.size(); ++i) {
+  for (std::size_t i = first; i < titles.size(); ++i) {
+    bool const has_reference = median(durations[i][0]) != 0;
+    if (!has_reference && median(durations[i][count - 1]) == 0) {
+      continue;
+    }
     std::printf("\n%-24s", titles[i].c_str());
     for (std::size_t k = 0; k < count; ++k) {
       double const time = median(durations[i][k]);
-      time == 0 ? std::printf(" %20s", "") : std::printf(" %11.4f (%6.2f)", time, median(ratios[i][k]));
+      if (time == 0) {
+        std::printf(" %20s", "");
+      } else if (has_reference) {
+        std::printf(" %11.4f (%6.2f)", time, median(ratios[i][k]));
+      } else {
+        std::printf(" %11.4f %8s", time, "");
+      }
     }
   }
   std::printf("\n");
@@ -369,8 +420,17 @@ int main(int argc, char** argv) {
       options.add(argv[i]);
     }
     std::size_t const rounds = options.number("rounds", 15);
-    report(options.number("joiners", 16), {}, rounds);
-    report(options.number("ranks", 2), bench::wholes("bytes", options.text("bytes", "4,65536,1048576")), rounds);
+    std::size_t const joiners = options.number("joiners", 16);
+    std::size_t const ranks = options.number("ranks", 2);
+    std::size_t const flooded_ranks = options.number("flooded", 4);
+    std::vector<std::size_t> const lengths = bench::wholes("bytes", options.text("bytes", "4,65536,1048576"));
+    std::printf("%zu rounds; ms, and ratio to the first\n\n%zu ranks\n", rounds, joiners);
+    report(std::span(names).first(3), {}, 0, rounds, [&](std::size_t k) { return run_world(kinds[k], joiners, {}); });
+    std::printf("\n%zu ranks\n", ranks);
+    report(names, lengths, 2, rounds, [&](std::size_t k) { return run_world(kinds[k], ranks, lengths); });
+    std::printf("\n%zu ranks, and strangers\n", flooded_ranks);
+    report(neighbour_names, lengths, 0, rounds,
+           [&](std::size_t k) { return run_world(kind::secret, flooded_ranks, lengths, neighbours[k]); });
   } catch (std::exception const& e) {
     std::fprintf(stderr, "trust: %s\n%s", e.what(), usage.data());
     return 1;

@@ -27,6 +27,6 @@ foreach(source IN LISTS sources)
 endforeach()
 add_custom_target(faults DEPENDS ${programs})
 add_test(NAME faults_run COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/faults/run.sh --seconds 10 --seed 1000
-                                 --programs ${CMAKE_CURRENT_BINARY_DIR})
+                                 --programs ${PROJECT_BINARY_DIR})
 set_tests_properties(faults_run PROPERTIES TIMEOUT ${timeout} ENVIRONMENT "${environment}" LABELS faults COST 100)
 tutti_test_needs(faults_run ${programs})

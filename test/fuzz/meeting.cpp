@@ -1,23 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The protocols by which ranks meet and shrink, with strangers at the other ends. The first byte picks a side.
+// The protocols by which ranks meet and shrink: one side, with strangers at the other ends; or all ranks of a world
+// with a secret, with strangers and a relay between them. The first byte picks one. Nonces are known numbers.
 #include "fuzz.hpp"
 #include "numeric_hosts.hpp"
+#include "relay.hpp"
+#include "turns.hpp"
 #include "virtual_network.hpp"
+#include <support/toy_hash.hpp>
 #include <tutti/detail/bootstrap/channel.hpp>
 #include <tutti/detail/bootstrap/shrink_meeting.hpp>
 #include <tutti/detail/bootstrap/shrink_message.hpp>
 #include <tutti/detail/bootstrap/shrink_notice.hpp>
 #include <tutti/detail/bootstrap/survivors.hpp>
 #include <tutti/detail/bootstrap/tcp_rendezvous.hpp>
+#include <tutti/detail/net/proof.hpp>
 #include <tutti/extend/error.hpp>
 #include <tutti/extend/packing.hpp>
 
 #include <algorithm>
+#include <cstring>
+#include <functional>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <sys/types.h>
 #include <utility>
 #include <vector>
+
+static std::uint64_t drawn_numbers = 0;
+
+/// Draws numbers in a row.
+extern "C" ssize_t getrandom(void* target, size_t size, unsigned) {
+  std::uint64_t const bits = 0x9e3779b97f4a7c15 * ++drawn_numbers;
+  std::memcpy(target, &bits, (std::min)(size, sizeof bits));
+  return static_cast<ssize_t>(size);
+}
 
 namespace {
 
@@ -26,22 +45,42 @@ using tutti::rank_type;
 
 fuzz::input* script = nullptr;        ///< words that strangers have not said yet
 std::vector<fuzz::descriptor> lines;  ///< connections of strangers
+fuzz::turns ranks;                    ///< those of a world behind a relay
+fuzz::relay* path = nullptr;          ///< the relay
 
-/// The next words of the strangers: at all of their connections in turn, or the end of one.
+/// The next words of a stranger at a connection, or its end. Returns false if there are none.
+bool speak_at(fuzz::descriptor& line) {
+  if (script->size() == 0) {
+    return false;
+  }
+  if (std::string_view const next = script->text(); next.empty()) {
+    line.reset();
+  } else {
+    fuzz::say(line, next);
+  }
+  return true;
+}
+/// The next words of the strangers, at all of their connections in turn.
 bool speak() {
-  for (auto* const side : {&lines, &fuzz::peers}) {
-    for (fuzz::descriptor& line : *side) {
-      if (script->size() == 0) {
-        return false;
-      }
-      if (std::string_view const next = script->text(); next.empty()) {
-        line.reset();
-      } else {
-        fuzz::say(line, next);
-      }
+  for (fuzz::descriptor& line : lines) {
+    if (!speak_at(line)) {
+      return false;
+    }
+  }
+  for (fuzz::peer_end& end : fuzz::peers) {
+    if (!speak_at(end.socket)) {
+      return false;
     }
   }
   return !(lines.empty() && fuzz::peers.empty());
+}
+/// The turn of the relay, then of the other ranks.
+bool let_others_act() {
+  if (path->step()) {
+    ranks.wake();
+    return true;
+  }
+  return ranks.wait();
 }
 
 /// Calls `act`, which may throw only errors of tutti.
@@ -153,6 +192,130 @@ void read_endpoints(fuzz::input& words) {
   });
 }
 
+tutti::world_secret const& secret() {
+  static tutti::world_secret const value = net::make_secret("sixteen or more letters");
+  return value;
+}
+
+/// The end of a rank of a world with a secret.
+struct end_of_rank {
+  std::vector<rank_type> members;                 ///< those of its group; empty: it has not met the others
+  std::optional<std::vector<std::string>> texts;  ///< those of its exchange
+  tutti::rank_failure cause;
+};
+
+/// The text of a rank in an exchange.
+std::string text_of(rank_type rank, std::vector<rank_type> const& members) {
+  return tutti::packer().number(rank).texts(std::vector<std::string>{list_ranks(members)}).take();
+}
+
+/// Checks that a listener has answered only a claim that a rank has made, and only a challenge before the hello that a
+/// rank has said after it.
+void expect_silence(std::vector<fuzz::relay::connection> const& connections, std::size_t challenge_bytes) {
+  auto const is_claim_of = [](std::string const& text, fuzz::relay::connection const& rank) {
+    return !rank.messages.empty() && text.starts_with(rank.messages.front());
+  };
+  for (fuzz::relay::connection const& c : connections) {
+    bool const is_answered = !c.answer.empty();
+    bool const is_known = std::any_of(connections.begin(), connections.end(), [&](fuzz::relay::connection const& rank) {
+      return is_claim_of(c.sent_text, rank);
+    });
+    fuzz::expect(!is_answered || is_known, "only a claim is answered");
+    fuzz::expect(c.answer.size() <= challenge_bytes ||
+                     (c.messages.size() > 1 && c.sent_text.starts_with(c.messages[0] + c.messages[1])),
+                 "only a challenge is said to a stranger");
+  }
+}
+
+/// Runs the ranks of a world with a secret behind a relay. `meet(rank, listener, end)` is the whole life of each.
+/// Strangers may come before all of them.
+template <class Meet>
+std::vector<end_of_rank> run_behind_relay(fuzz::input& words, std::vector<rank_type> const& living, rank_type size,
+                                          Meet const& meet) {
+  constexpr std::size_t challenge_bytes = frame_head::size + challenge_size;
+  std::vector<fuzz::listener> listeners(size);
+  fuzz::relay wire(words, listeners);
+  path = &wire;
+  for (std::size_t count = words.choice(4); count != 0; --count) {
+    wire.intrude(words.choice(size), words.text());
+  }
+  std::vector<end_of_rank> ends(size);
+  std::vector<std::function<void()>> lives;
+  for (rank_type const r : living) {
+    lives.emplace_back([&, r] {
+      try {
+        meet(r, listeners[r].take(), ends[r]);
+      } catch (tutti::error const& e) {
+        fuzz::expect(*e.what() != '\0', "an error says why");
+        ends[r].cause = tutti::rank_failure(e);
+      }
+      fuzz::closed_ports.push_back(static_cast<std::uint16_t>(r + 1));
+    });
+  }
+  fuzz::when_idle = let_others_act;
+  ranks.run(lives);
+  while (wire.step()) {
+  }
+  expect_silence(wire.connections(), challenge_bytes);
+  for (rank_type const r : living) {
+    fuzz::expect(wire.has_interfered() || ends[r].texts, "strangers keep no rank out");
+  }
+  for (end_of_rank const& end : ends) {
+    std::vector<std::string> expected;
+    for (rank_type const r : end.members) {
+      expected.push_back(text_of(r, end.members));
+    }
+    fuzz::expect(!end.texts || *end.texts == expected, "an exchange has the texts of its members, or fails");
+  }
+  return ends;
+}
+
+/// A world with a secret meets.
+void join_behind_relay(fuzz::input& words) {
+  rank_type const size = 2 + static_cast<rank_type>(words.choice(2));
+  std::vector<rank_type> members{0, 1, 2};
+  members.resize(size);
+  run_behind_relay(words, members, size, [&](rank_type r, tutti::detail::descriptor listener, end_of_rank& end) {
+    membership const me{
+        .rank = r, .size = size, .job = "fuzz", .patience = std::chrono::minutes(1), .secret = secret()};
+    tcp_rendezvous meeting = r == 0 ? tcp_rendezvous(std::move(listener), me) : tcp_rendezvous({"127.0.0.1", 1}, me);
+    end.members = members;
+    fuzz::expect(meeting.refusals().size() <= 64, "refusals are bounded");
+    end.texts = meeting.exchange(text_of(r, members));
+  });
+}
+
+/// A world with a secret shrinks: one of four ranks has ended before.
+void shrink_behind_relay(fuzz::input& words) {
+  constexpr rank_type size = 4;
+  auto const lost_rank = static_cast<rank_type>(words.choice(size));
+  std::vector<net::address> places;
+  std::vector<rank_type> living;
+  for (rank_type r = 0; r != size; ++r) {
+    places.push_back(net::resolve("127.0.0.1", static_cast<std::uint16_t>(r + 1)).front());
+    if (r != lost_rank) {
+      living.push_back(r);
+    }
+  }
+  fuzz::closed_ports = {places[lost_rank].port()};
+  auto const ends =
+      run_behind_relay(words, living, size, [&](rank_type r, tutti::detail::descriptor listener, end_of_rank& end) {
+        shrink_meeting meeting(r, std::move(listener), places, "world", net::proof_key(secret()));
+        survivors group = meeting.meet(std::chrono::minutes(1));
+        end.members = group.parent_ranks();
+        end.texts = group.exchange(text_of(r, end.members));
+      });
+  for (rank_type const r : living) {
+    bool const is_left_out = ends[r].cause.text == left_out(r).text;
+    fuzz::expect(!is_left_out || std::any_of(ends.begin(), ends.end(),
+                                             [r](end_of_rank const& other) {
+                                               return !other.members.empty() &&
+                                                      std::ranges::count(other.members, r) == 0;
+                                             }),
+                 "a rank that is told that the others continue without it is told the truth");
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
@@ -160,7 +323,8 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
   fuzz::input words(data, size);
   script = &words;
   fuzz::when_idle = speak;
-  switch (words.choice(6)) {
+  drawn_numbers = 0;
+  switch (words.choice(8)) {
     case 0:
       read_frames(words);
       break;
@@ -176,10 +340,17 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
     case 4:
       read_shrink_message(words.rest());
       break;
-    default:
+    case 5:
       read_endpoints(words);
+      break;
+    case 6:
+      join_behind_relay(words);
+      break;
+    default:
+      shrink_behind_relay(words);
   }
   lines.clear();
   fuzz::peers.clear();
+  fuzz::closed_ports.clear();
   return 0;
 }

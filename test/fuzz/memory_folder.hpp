@@ -67,6 +67,22 @@ class memory_folder {
         }
     }
   }
+  void rename(std::string const& name, std::string const& other) const {
+    static_cast<void>(::rename((path_ + "/" + name).c_str(), (path_ + "/" + other).c_str()) == 0);
+  }
+  /// Changes a byte of a file that is not empty.
+  void change(std::string const& name, std::size_t position, char difference) const {
+    int const file = ::open((path_ + "/" + name).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    struct stat status {};
+    if (file >= 0 && ::fstat(file, &status) == 0 && status.st_size > 0) {
+      auto const place = static_cast<off_t>(position) % status.st_size;
+      char byte = 0;
+      static_cast<void>(::pread(file, &byte, 1, place) == 1);
+      byte = static_cast<char>(byte ^ difference);
+      static_cast<void>(::pwrite(file, &byte, 1, place) == 1);
+    }
+    ::close(file);
+  }
   [[nodiscard]] bool has(std::string const& name) const {
     struct stat status {};
     return ::lstat((path_ + "/" + name).c_str(), &status) == 0;

@@ -4,7 +4,11 @@
 #include "virtual_time.hpp"
 #include <tutti/detail/core/descriptor.hpp>
 
+#include <algorithm>
+#include <cerrno>
 #include <cstddef>
+#include <cstdint>
+#include <netinet/in.h>
 #include <string>
 #include <string_view>
 #include <sys/socket.h>
@@ -21,8 +25,16 @@ namespace fuzz {
 
 using tutti::detail::descriptor;
 
-/// The other ends of the connections that the program has begun, in order.
-inline std::vector<descriptor> peers;
+/// The other end of a connection that the program has begun, and the port to which it has.
+struct peer_end {
+  descriptor socket;
+  std::uint16_t port = 0;
+};
+/// In the order in which the program has begun them.
+inline std::vector<peer_end> peers;
+
+/// The ports at which nothing listens.
+inline std::vector<std::uint16_t> closed_ports;
 
 /// Says something at the other end of a connection, as much as the system takes at once.
 inline void say(descriptor const& peer, std::string_view words) {
@@ -33,22 +45,20 @@ inline void say(descriptor const& peer, std::string_view words) {
 class listener {
  public:
   listener() {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    ::bind(socket_.get(), reinterpret_cast<sockaddr const*>(&address),
-           sizeof address.sun_family);  // the system gives a name
+    name_.sun_family = AF_UNIX;
+    ::bind(socket_.get(), address(), sizeof name_.sun_family);  // the system gives a name
+    ::getsockname(socket_.get(), address(), &length_);
     ::listen(socket_.get(), 128);
   }
 
   [[nodiscard]] descriptor take() noexcept { return std::move(socket_); }
   [[nodiscard]] int fd() const noexcept { return socket_.get(); }
-  /// Connects, and says something.
-  descriptor connect(std::string_view words) const {
-    sockaddr_un name{};
-    socklen_t length = sizeof name;
-    ::getsockname(socket_.get(), reinterpret_cast<sockaddr*>(&name), &length);
+  /// Connects, and says something. Returns none if the listener is closed.
+  [[nodiscard]] descriptor connect(std::string_view words) const {
     descriptor peer = make();
-    ::syscall(SYS_connect, peer.get(), &name, length);
+    if (::syscall(SYS_connect, peer.get(), &name_, length_) != 0) {
+      return {};
+    }
     say(peer, words);
     return peer;
   }
@@ -57,15 +67,24 @@ class listener {
   static descriptor make() {
     return descriptor([] { return ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); });
   }
+  [[nodiscard]] sockaddr* address() noexcept { return reinterpret_cast<sockaddr*>(&name_); }
 
   descriptor socket_ = make();
+  sockaddr_un name_{};
+  socklen_t length_ = sizeof name_;
 };
 
 }  // namespace fuzz
 
-extern "C" int connect(int socket, sockaddr const*, socklen_t) {
+extern "C" int connect(int socket, sockaddr const* address, socklen_t) {
+  std::uint16_t const port =
+      ntohs(reinterpret_cast<sockaddr_in const*>(address)->sin_port);  // sockaddr_in6 has it there, too
+  if (std::count(fuzz::closed_ports.begin(), fuzz::closed_ports.end(), port) != 0) {
+    errno = ECONNREFUSED;
+    return -1;
+  }
   auto [socket_end, peer_end] = tutti::detail::stream_pair();
   ::dup3(socket_end.get(), socket, O_CLOEXEC);
-  fuzz::peers.push_back(std::move(peer_end));
+  fuzz::peers.push_back({std::move(peer_end), port});
   return 0;
 }

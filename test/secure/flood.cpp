@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// test: plain waits (processes that meet while another one floods their ports)
+//
+// A world with a secret joins and sums while a process makes connections to its ports as fast as it can.
+#include <support/flood.hpp>
+#include <tutti/detail/bootstrap/processes.hpp>
+#include <tutti/detail/net/address.hpp>
+#include <tutti/detail/net/socket.hpp>
+#include <tutti/join.hpp>
+#include <tutti/secure.hpp>
+#include <tutti/transport/tcp.hpp>
+#include <tutti/tutti.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace std::chrono_literals;
+using tutti::rank_type;
+using tutti::support::flood_kind;
+
+constexpr rank_type size = 4;
+constexpr std::uint64_t most_connections = 10'000;
+constexpr auto limit = 20s;  // time to join, and for each operation
+
+/// A port of 127.0.0.1 at which nothing listens.
+std::uint16_t free_port() {
+  return tutti::detail::net::local_address(
+             tutti::detail::net::listen(tutti::detail::net::resolve("127.0.0.1", 0).front()).get())
+      .port();
+}
+
+/// Joins and sums. Returns a complaint, or "".
+std::string join_and_sum(tutti::support::flood_board& board) {
+  tutti::support::greetings_of = &board;
+  auto const begin = tutti::steady_now();
+  auto world = tutti::join<tutti::tcp>();
+  if (tutti::steady_now() - begin > limit) {
+    return "it took too long to join";
+  }
+  world.deadline(limit);
+  tutti::host_port at;
+  if (!tutti::detail::net::parse(world.transport().address(), at)) {
+    return "a rank has no address";
+  }
+  board.add(at.port);
+  std::vector<rank_type> const own_numbers(size, world.rank());
+  std::vector<rank_type> numbers(size);
+  tutti::alltoall{world, tutti::direct{}}(own_numbers, numbers);  // makes all connections
+  for (rank_type r = 0; r != size; ++r) {
+    if (numbers[r] != r) {
+      return "an alltoall is wrong";
+    }
+  }
+  tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
+  bool is_flooded = true;
+  for (int k = 0; is_flooded; ++k) {
+    std::vector<int> v(1000, k + static_cast<int>(world.rank()));
+    v.back() = world.rank() == 0 && board.connection_count < most_connections ? 1 : 0;
+    sum(v);
+    is_flooded = v.back() != 0;
+    int const expected = static_cast<int>(size) * k + 6;
+    if (std::count(v.begin(), v.end() - 1, expected) != static_cast<std::ptrdiff_t>(v.size()) - 1) {
+      return "a sum is not " + std::to_string(expected);
+    }
+  }
+  return "";
+}
+
+void check(flood_kind kind) {
+  std::uint16_t const port = free_port();
+  auto const begin = tutti::steady_now();
+  tutti::support::flood const strangers(kind, port);
+  for (auto const& end : tutti::detail::run_processes(size, [&](tutti::detail::process_rendezvous& at) {
+         auto const set = [](char const* name, std::string const& value) { ::setenv(name, value.c_str(), 1); };
+         set("TUTTI_RANK", std::to_string(at.rank()));
+         set("TUTTI_SIZE", std::to_string(size));
+         set("TUTTI_JOB", "flood");
+         set("TUTTI_MASTER_ADDR", "127.0.0.1");
+         set("TUTTI_MASTER_PORT", std::to_string(port));
+         set("TUTTI_SECRET", "sixteen or more letters");
+         return join_and_sum(strangers.board());
+       })) {
+    std::string const complaint = end ? end.value() : end.failure().text;
+    BOOST_TEST(complaint == "");
+  }
+  double const seconds = std::chrono::duration<double>(tutti::steady_now() - begin).count();
+  std::printf("%s: %.0f connections a second for %.2f s\n", tutti::support::name_of(kind),
+              static_cast<double>(strangers.board().connection_count) / seconds, seconds);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(silent_connections) {
+  check(flood_kind::silence);
+}
+
+BOOST_AUTO_TEST_CASE(random_bytes) {
+  check(flood_kind::noise);
+}
+
+BOOST_AUTO_TEST_CASE(copied_claims_and_hellos) {
+  check(flood_kind::copies);
+}
