@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address thread left_to_sanitizers
+// test: address thread
 #include <support/process_ranks.hpp>
+#include <support/transports.hpp>
 #include <tutti/allocator.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/barrier.hpp>
@@ -28,6 +29,8 @@
 #include <numeric>
 #include <string>
 #include <sys/resource.h>
+#include <tuple>
+#include <type_traits>
 #include <vector>
 
 namespace {
@@ -75,11 +78,9 @@ void serves_operators(rank_type n) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(buffers_serve_operators) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(buffers_serve_operators, Transport, support::transports) {
   for (rank_type const n : {1U, 2U, 3U, 5U, 8U}) {
-    serves_operators<tutti::loopback>(n);
-    serves_operators<tutti::shared_memory>(n);
-    serves_operators<tutti::tcp>(n);
+    serves_operators<Transport>(n);
   }
 }
 
@@ -115,13 +116,12 @@ void sums_pages() {
   }
 }
 
-BOOST_AUTO_TEST_CASE(elements_may_be_large) {
-  sums_pages<tutti::loopback>();
-  sums_pages<tutti::shared_memory>();
+BOOST_AUTO_TEST_CASE_TEMPLATE(elements_may_be_large, Transport, support::transports) {
+  sums_pages<Transport>();
 }
 
-BOOST_AUTO_TEST_CASE(containers_copy_move_and_swap) {
-  for (auto const& end : tutti::spawn<tutti::shared_memory>(2, [](auto& world) -> std::string {
+BOOST_AUTO_TEST_CASE_TEMPLATE(containers_copy_move_and_swap, Transport, support::only_shared_memory) {
+  for (auto const& end : tutti::spawn<Transport>(2, [](auto& world) -> std::string {
          tutti::allocator<int> const allocator(world);
          buffer<int> a(100, 1, allocator);
          buffer<int> b = a;
@@ -153,9 +153,10 @@ std::uint64_t place_in_file(void const* p) {
 
 // A cache indexes by some bits of an address. If buffers differed in one bit only, the operands of two ranks could
 // evict each other.
-BOOST_AUTO_TEST_CASE(like_buffers_of_two_ranks_differ_in_more_than_one_bit) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(like_buffers_of_two_ranks_differ_in_more_than_one_bit, Transport,
+                              support::only_shared_memory) {
   std::vector<std::uint64_t> offsets;
-  for (auto const& end : tutti::spawn<tutti::shared_memory>(4, [](auto& world) {
+  for (auto const& end : tutti::spawn<Transport>(4, [](auto& world) {
          buffer<float> const v(1000, tutti::allocator<float>(world));
          return place_in_file(v.data());
        })) {
@@ -168,10 +169,10 @@ BOOST_AUTO_TEST_CASE(like_buffers_of_two_ranks_differ_in_more_than_one_bit) {
 }
 
 /// A buffer keeps its memory mapped after its world has ended.
-BOOST_AUTO_TEST_CASE(buffers_outlive_their_world) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(buffers_outlive_their_world, Transport, support::only_shared_memory) {
   for (auto const& end : tutti::detail::run_processes(2, [](auto& meet) -> std::string {
          buffer<int> v = [&] {
-           tutti::communicator<tutti::shared_memory> world(meet);
+           tutti::communicator<Transport> world(meet);
            return buffer<int>(1'000'000, 7, tutti::allocator<int>(world));
          }();
          v.push_back(8);
@@ -181,10 +182,10 @@ BOOST_AUTO_TEST_CASE(buffers_outlive_their_world) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_full_segment_is_an_error_that_says_what_to_do) {
-  tutti::world_options<tutti::shared_memory> o;
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_full_segment_is_an_error_that_says_what_to_do, Transport, support::only_shared_memory) {
+  tutti::world_options<Transport> o;
   o.transport.arena_bytes = 1 << 20;
-  for (auto const& end : tutti::spawn<tutti::shared_memory>(
+  for (auto const& end : tutti::spawn<Transport>(
            2,
            [](auto& world) -> std::string {
              buffer<char> const filler((1 << 20) - 64, tutti::allocator<char>(world));
@@ -222,10 +223,13 @@ std::size_t shared_address_space() {
   return bytes;
 }
 
+using transports_of_parts =
+    std::conditional_t<support::without_processes, support::no_transport,
+                       std::tuple<tutti::shared_memory, tutti::by_locality<tutti::shared_memory, tutti::tcp>>>;
+
 /// A split world uses the memory of its parent: hundreds of splits map no more than one, and buffers of the parent's
 /// allocators are read without a copy in the part, too.
-template <class Transport>
-void parts_share_the_memory_of_the_whole() {
+BOOST_AUTO_TEST_CASE_TEMPLATE(parts_share_the_memory_of_the_whole, Transport, transports_of_parts) {
   for (auto const& end : tutti::spawn<Transport>(4, [](auto& world) -> std::string {
          buffer<int> const original(200'000, static_cast<int>(world.rank()), tutti::allocator<int>(world));
          std::size_t first_bytes = 0;
@@ -254,20 +258,14 @@ void parts_share_the_memory_of_the_whole() {
     BOOST_TEST(end.value() == "");
   }
 }
-BOOST_AUTO_TEST_CASE(parts_share_the_memory_of_the_whole_among_processes) {
-  parts_share_the_memory_of_the_whole<tutti::shared_memory>();
-}
-BOOST_AUTO_TEST_CASE(parts_share_the_memory_of_the_whole_within_a_host) {
-  parts_share_the_memory_of_the_whole<tutti::by_locality<tutti::shared_memory, tutti::tcp>>();
-}
 
 /// Address space is mapped on demand, so a small limit suffices; reaching the limit is an error that names it.
-BOOST_AUTO_TEST_CASE(little_address_space_will_do) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(little_address_space_will_do, Transport, support::only_shared_memory) {
   constexpr std::size_t headroom = std::size_t{128} << 20;
   for (auto const& end : tutti::detail::run_processes(4, [](auto& meet) -> std::string {
          rlimit const limit{address_space() + headroom, RLIM_INFINITY};
          ::setrlimit(RLIMIT_AS, &limit);
-         tutti::communicator<tutti::shared_memory> world(meet);
+         tutti::communicator<Transport> world(meet);
          buffer<int> v(1'000'000, 1, tutti::allocator<int>(world));
          tutti::allreduce sum{world, tutti::butterfly{}, tutti::sum<int>{}};
          sum(v);

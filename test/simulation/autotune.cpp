@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: thread
+// test: plain (one thread)
 #include <support/wrong_profile.hpp>
 #include <tutti/automatic.hpp>
 #include <tutti/simulation/simulate.hpp>

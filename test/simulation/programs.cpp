@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address thread optimised
+// test: address optimised (one thread)
 #include <laws/crossed.hpp>
 #include <laws/numbering.hpp>
 #include <simulation/worlds.hpp>
