@@ -143,9 +143,7 @@ class openssl_stream {
     return true;
   }
   [[nodiscard]] bool has_output() const noexcept { return output_begin_ != output_end_; }
-  [[nodiscard]] bool has_input() const noexcept {
-    return is_forged_ || (!is_drained_ && SSL_has_pending(ssl_) == 1);
-  }
+  [[nodiscard]] bool has_input() const noexcept { return is_forged_ || (!is_drained_ && SSL_has_pending(ssl_) == 1); }
   [[nodiscard]] bool awaits_input() const noexcept { return !is_open_ && !has_output() && can_read(); }
   [[nodiscard]] bool is_open() const noexcept { return is_open_; }
 
