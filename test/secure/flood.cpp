@@ -3,8 +3,12 @@
 //
 // A world with a secret joins and sums while a process makes connections to its ports as fast as it can.
 #include <support/flood.hpp>
+#include <tutti/detail/bootstrap/channel.hpp>
+#include <tutti/detail/bootstrap/claim.hpp>
 #include <tutti/detail/bootstrap/processes.hpp>
+#include <tutti/detail/core/descriptor.hpp>
 #include <tutti/detail/net/address.hpp>
+#include <tutti/detail/net/proof.hpp>
 #include <tutti/detail/net/socket.hpp>
 #include <tutti/join.hpp>
 #include <tutti/secure.hpp>
@@ -15,10 +19,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <sys/socket.h>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -28,6 +36,7 @@ using tutti::rank_type;
 using tutti::support::flood_kind;
 
 constexpr rank_type size = 4;
+constexpr char const* secret = "sixteen or more letters";
 constexpr std::uint64_t most_connections = 10'000;
 constexpr auto limit = 20s;  // time to join, and for each operation
 
@@ -38,14 +47,28 @@ std::uint16_t free_port() {
       .port();
 }
 
+/// A claim that a rank of a larger world with this secret has made. Copies of a rank's own claim may keep that rank
+/// from joining; those of others may not.
+std::string other_claim() {
+  auto [guest, host] = tutti::detail::stream_pair();
+  tutti::detail::channel line(std::move(guest));
+  std::ignore = tutti::detail::claim_rank(line, tutti::detail::net::proof_key(tutti::detail::net::make_secret(secret)),
+                                          size, tutti::steady_now());
+  std::string claim(256, '\0');
+  ssize_t const bytes = ::recv(host.get(), claim.data(), claim.size(), 0);
+  BOOST_REQUIRE(bytes > 0);
+  claim.resize(static_cast<std::size_t>(bytes));
+  return claim;
+}
+
 /// Joins and sums. Returns a complaint, or "".
 std::string join_and_sum(tutti::support::flood_board& board) {
-  tutti::support::greetings_of = &board;
   auto const begin = tutti::steady_now();
   auto world = tutti::join<tutti::tcp>();
   if (tutti::steady_now() - begin > limit) {
     return "it took too long to join";
   }
+  tutti::support::greetings_of = &board;  // notes hellos
   world.deadline(limit);
   tutti::host_port at;
   if (!tutti::detail::net::parse(world.transport().address(), at)) {
@@ -79,6 +102,7 @@ void check(flood_kind kind) {
   std::uint16_t const port = free_port();
   auto const begin = tutti::steady_now();
   tutti::support::flood const strangers(kind, port);
+  strangers.board().add(port, other_claim());
   for (auto const& end : tutti::detail::run_processes(size, [&](tutti::detail::process_rendezvous& at) {
          auto const set = [](char const* name, std::string const& value) { ::setenv(name, value.c_str(), 1); };
          set("TUTTI_RANK", std::to_string(at.rank()));
@@ -86,7 +110,7 @@ void check(flood_kind kind) {
          set("TUTTI_JOB", "flood");
          set("TUTTI_MASTER_ADDR", "127.0.0.1");
          set("TUTTI_MASTER_PORT", std::to_string(port));
-         set("TUTTI_SECRET", "sixteen or more letters");
+         set("TUTTI_SECRET", secret);
          return join_and_sum(strangers.board());
        })) {
     std::string const complaint = end ? end.value() : end.failure().text;
@@ -109,4 +133,8 @@ BOOST_AUTO_TEST_CASE(random_bytes) {
 
 BOOST_AUTO_TEST_CASE(copied_claims_and_hellos) {
   check(flood_kind::copies);
+}
+
+BOOST_AUTO_TEST_CASE(beginnings_of_claims_and_hellos) {
+  check(flood_kind::beginnings);
 }

@@ -24,17 +24,18 @@
 #include <unistd.h>
 #include <utility>
 
-/// A process that connects to the ports of a world as often as it can, and sends nothing, random bytes, or copies of
-/// the first bytes that ranks have sent to these ports: claims and hellos. To be copied, ranks call `greetings_of`.
+/// A process that connects to the ports of a world as often as it can, and sends nothing, random bytes, copies of what
+/// ranks have sent first on connections to these ports, or the beginnings of that. Ranks note it by `greetings_of`.
 ///
 /// Included once in a program: it replaces `connect` and `send`.
 namespace tutti::support {
 
-enum class flood_kind { silence, noise, copies };
+enum class flood_kind { silence, noise, copies, beginnings };
 inline constexpr char const* name_of(flood_kind kind) noexcept {
-  return kind == flood_kind::silence ? "silent connections"
-         : kind == flood_kind::noise ? "random bytes"
-                                     : "copied claims and hellos";
+  return kind == flood_kind::silence  ? "silent connections"
+         : kind == flood_kind::noise  ? "random bytes"
+         : kind == flood_kind::copies ? "copied claims and hellos"
+                                      : "beginnings of claims and hellos";
 }
 
 /// The memory that the flood shares with the ranks.
@@ -96,7 +97,7 @@ class flood_connections {
   void make_one() {
     std::uint16_t const port = state_.ports[dice_() % state_.ports.size()];
     std::string_view const words = words_for(port);
-    if (port == 0 || (kind_ == flood_kind::copies && words.empty())) {
+    if (port == 0 || (kind_ >= flood_kind::copies && words.empty())) {
       return;
     }
     int& socket = sockets_[next_];
@@ -127,10 +128,10 @@ class flood_connections {
     }
     std::size_t const count = (std::min)(state_.greeting_count.load(), state_.greetings.size());
     std::size_t const first = count == 0 ? 0 : dice_() % count;
-    for (std::size_t i = 0; kind_ == flood_kind::copies && i != count; ++i) {
+    for (std::size_t i = 0; kind_ >= flood_kind::copies && i != count; ++i) {
       flood_board::greeting const& g = state_.greetings[(first + i) % count];
       if (std::size_t const size = g.size; size != 0 && g.port == port) {
-        return {g.bytes.data(), size};
+        return {g.bytes.data(), kind_ == flood_kind::copies ? size : 1 + dice_() % (size - 1)};
       }
     }
     return {};
