@@ -39,9 +39,8 @@ class overheard_world {
     int copies_before = 0;      ///< before it passes the request on; each has its answer then
     int copies_after = 0;       ///< afterwards, before the rank that connects has its answer
     int copied_requests = 100;  ///< the first requests only
-    bool repeats_rest =
-        false;              ///< each copy continues with the bytes that the rank sends next, before they are passed on
-    bool swallows = false;  ///< the requests are not passed on
+    bool repeats_rest = false;  ///< each copy continues with the bytes behind the request
+    bool swallows = false;      ///< it drops the requests
   };
 
   explicit overheard_world(plan const& p, tcp_options o) : plan_(p) {
@@ -143,7 +142,7 @@ class overheard_world {
   void repeat_everything() {
     for (line const& l : lines_) {
       copies_.push_back(open(l.receiver));
-      say(copies_.back(), l.heard);
+      say(copies_.back(), l.text);
     }
   }
   /// The copies that were made so far.
@@ -174,9 +173,9 @@ class overheard_world {
     descriptor caller;
     descriptor callee{};
     rank_type receiver;
-    std::string heard{};       ///< all bytes of the caller
-    std::size_t passed = 0;    ///< bytes of the caller that were passed on
-    std::size_t repeated = 0;  ///< bytes that the copies have sent
+    std::string text{};              ///< all bytes of the caller
+    std::size_t passed_bytes = 0;    ///< bytes that the callee has got
+    std::size_t repeated_bytes = 0;  ///< bytes that the copies have sent
     std::size_t first_copy = 0;
     bool is_copied = false;
     bool has_ended = false;
@@ -211,29 +210,29 @@ class overheard_world {
 
   void pump(line& l) {
     std::array<std::byte, 50'000> bytes;
-    auto const in = tutti::detail::read_some(l.caller.get(), bytes);
-    l.heard.append(reinterpret_cast<char const*>(bytes.data()), in.bytes);
-    if (l.heard.size() >= sizeof(hello) && !l.is_copied) {
+    auto const input = tutti::detail::read_some(l.caller.get(), bytes);
+    l.text.append(reinterpret_cast<char const*>(bytes.data()), input.bytes);
+    if (l.text.size() >= sizeof(hello) && !l.is_copied) {
       l.is_copied = true;
       pass_request(l);
     }
-    if (plan_.repeats_rest && l.is_copied && l.repeated < l.heard.size()) {
+    if (plan_.repeats_rest && l.is_copied && l.repeated_bytes < l.text.size()) {
       for (std::size_t i = l.first_copy; i < copies_.size(); ++i) {
-        say(copies_[i], std::string_view(l.heard).substr(l.repeated));
+        say(copies_[i], std::string_view(l.text).substr(l.repeated_bytes));
       }
-      l.repeated = l.heard.size();
+      l.repeated_bytes = l.text.size();
       ranks[l.receiver]->poll();
     }
     if (l.callee) {
-      l.passed +=
-          tutti::detail::write_some(l.callee.get(), tutti::detail::bytes_of(std::string_view(l.heard).substr(l.passed)))
-              .bytes;
-      auto const out = tutti::detail::read_some(l.callee.get(), bytes);
-      tutti::detail::write_all(l.caller.get(), std::span(bytes).first(out.bytes),
+      l.passed_bytes += tutti::detail::write_some(
+                            l.callee.get(), tutti::detail::bytes_of(std::string_view(l.text).substr(l.passed_bytes)))
+                            .bytes;
+      auto const output = tutti::detail::read_some(l.callee.get(), bytes);
+      tutti::detail::write_all(l.caller.get(), std::span(bytes).first(output.bytes),
                                steady_now() + std::chrono::seconds(5));
-      l.has_ended = out.state == tutti::detail::io::hangup;
+      l.has_ended = output.state == tutti::detail::io::hangup;
     }
-    if (in.state == tutti::detail::io::hangup || l.has_ended) {
+    if (input.state == tutti::detail::io::hangup || l.has_ended) {
       l.has_ended = true;
       l.caller.reset();
       l.callee.reset();
@@ -242,17 +241,17 @@ class overheard_world {
 
   /// Passes a request on, with its copies.
   void pass_request(line& l) {
-    std::string_view const request = std::string_view(l.heard).substr(0, sizeof(hello));
+    std::string_view const request = std::string_view(l.text).substr(0, sizeof(hello));
     bool const is_copied = copied_requests_++ < plan_.copied_requests;
     l.first_copy = copies_.size();
-    l.repeated = sizeof(hello);
+    l.repeated_bytes = sizeof(hello);
     for (int i = 0; is_copied && i < plan_.copies_before; ++i) {
       copy(l, request);
     }
     if (!plan_.swallows) {
       l.callee = open(l.receiver);
       say(l.callee, request);
-      l.passed = sizeof(hello);
+      l.passed_bytes = sizeof(hello);
     }
     for (int i = 0; is_copied && i < plan_.copies_after; ++i) {
       copy(l, request);
