@@ -694,7 +694,7 @@ struct listener_on_the_path {
 /// The number of tries after which rank 1 of two joins, while a program repeats these claims and all that it hears.
 int tries_of_guest(std::vector<std::string> claims) {
   place p;
-  std::thread host([&p, listener = std::move(p.listener)]() mutable {
+  std::thread host([listener = std::move(p.listener)]() mutable {
     try {
       tcp_rendezvous(std::move(listener), knowing_member(0, 2));
     } catch (tutti::error const&) {  // the guest has not joined
