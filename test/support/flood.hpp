@@ -93,7 +93,7 @@ class flood_connections {
     }
   }
 
-  /// Makes a connection, and ends the oldest one.
+  /// Makes a connection. Ends an older one, but keeps more and more of them to the end.
   void make_one() {
     std::uint16_t const port = state_.ports[dice_() % state_.ports.size()];
     std::string_view const words = words_for(port);
@@ -101,7 +101,10 @@ class flood_connections {
       return;
     }
     int& socket = sockets_[next_];
-    next_ = (next_ + 1) % sockets_.size();
+    if (++next_ == sockets_.size()) {
+      kept_count_ = (std::min)(kept_count_ + sockets_.size() / 8, sockets_.size() / 2);
+      next_ = kept_count_;
+    }
     ::close(socket);
     socket = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     linger const reset{1, 0};  // leaves no port behind
@@ -147,6 +150,7 @@ class flood_connections {
     return none;
   }();
   std::size_t next_ = 0;
+  std::size_t kept_count_ = 0;
 };
 
 /// A flood in a process of its own, from construction to destruction.
