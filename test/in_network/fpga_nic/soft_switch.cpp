@@ -848,7 +848,7 @@ void sum_by(program& p, nic::seal const& seal, unsigned workers, std::uint32_t c
   std::deque<nic::udp_port> ports;
   std::vector<member> members;
   for (unsigned w = 0; w < workers; ++w) {
-    ports.emplace_back(net::resolve("127.0.0.1", 0).front(), tutti::udp_options{}, seal);
+    ports.emplace_back(net::resolve("127.0.0.1", 0).front()).use(seal);
     members.emplace_back(ports.back(), p.address, w, workers, count, seal, job, 20ms);
   }
   BOOST_TEST_REQUIRE(finish(members, [] {}));

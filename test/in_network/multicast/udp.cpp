@@ -2,6 +2,7 @@
 // test: address may_skip comma (the in-process network is what threads meet at)
 #include <laws/late.hpp>
 #include <laws/moving_operators.hpp>
+#include <support/secret_meeting.hpp>
 #include <support/worlds.hpp>
 #include <tutti/dup.hpp>
 #include <tutti/error.hpp>
@@ -192,6 +193,19 @@ BOOST_AUTO_TEST_CASE(ranks_that_are_threads_broadcast) {
       std::string const complaint = broadcasts(world);
       return complaint.empty() ? uses_group(world, is_there) : complaint;
     });
+  }
+}
+
+BOOST_AUTO_TEST_CASE(ranks_with_a_secret_broadcast) {
+  bool const is_there = carries_groups();
+  for (auto const& result : tutti::detail::run_threads(3, [is_there](auto& seat) {
+         support::secret_meeting meet{&seat};
+         tutti::communicator<tutti::udp_multicast<tutti::loopback>> world(meet);
+         std::string const complaint = broadcasts(world);
+         return complaint.empty() ? uses_group(world, is_there) : complaint;
+       })) {
+    std::string const complaint = result ? result.value() : result.failure().text;
+    BOOST_TEST(complaint.empty(), complaint);
   }
 }
 
