@@ -224,7 +224,7 @@ TUTTI_DECL void connector::read_confirmation(std::size_t i) {
   }
 }
 
-/// Closes the connections of a peer with requests before the one with the number `below`.
+/// Closes the connections of a peer with requests before the one with the number `number_limit`.
 TUTTI_DECL void connector::drop_unconfirmed(rank_type peer, std::uint64_t number_limit, char const* reason) {
   for (std::size_t i = unconfirmed_connections_.size(); i-- > 0;) {
     if (unconfirmed_connections_[i].request.sender == peer &&
