@@ -41,7 +41,7 @@ class overheard_world {
     int copied_requests = 100;  ///< the first requests only
     bool repeats_rest =
         false;              ///< each copy continues with the bytes that the rank sends next, before they are passed on
-    bool swallows = false;  ///< the requests are not passed on
+    bool drops_requests = false;
   };
 
   explicit overheard_world(plan const& p, tcp_options o) : plan_(p) {
@@ -143,7 +143,7 @@ class overheard_world {
   void repeat_everything() {
     for (line const& l : lines_) {
       copies_.push_back(open(l.receiver));
-      say(copies_.back(), l.heard);
+      say(copies_.back(), l.caller_bytes);
     }
   }
   /// The copies that were made so far.
@@ -174,9 +174,9 @@ class overheard_world {
     descriptor caller;
     descriptor callee{};
     rank_type receiver;
-    std::string heard{};       ///< all bytes of the caller
-    std::size_t passed = 0;    ///< bytes of the caller that were passed on
-    std::size_t repeated = 0;  ///< bytes that the copies have sent
+    std::string caller_bytes{};
+    std::size_t passed_bytes = 0;
+    std::size_t repeated_bytes = 0;
     std::size_t first_copy = 0;
     bool is_copied = false;
     bool has_ended = false;
@@ -211,29 +211,30 @@ class overheard_world {
 
   void pump(line& l) {
     std::array<std::byte, 50'000> bytes;
-    auto const in = tutti::detail::read_some(l.caller.get(), bytes);
-    l.heard.append(reinterpret_cast<char const*>(bytes.data()), in.bytes);
-    if (l.heard.size() >= sizeof(hello) && !l.is_copied) {
+    auto const input = tutti::detail::read_some(l.caller.get(), bytes);
+    l.caller_bytes.append(reinterpret_cast<char const*>(bytes.data()), input.bytes);
+    if (l.caller_bytes.size() >= sizeof(hello) && !l.is_copied) {
       l.is_copied = true;
       pass_request(l);
     }
-    if (plan_.repeats_rest && l.is_copied && l.repeated < l.heard.size()) {
+    if (plan_.repeats_rest && l.is_copied && l.repeated_bytes < l.caller_bytes.size()) {
       for (std::size_t i = l.first_copy; i < copies_.size(); ++i) {
-        say(copies_[i], std::string_view(l.heard).substr(l.repeated));
+        say(copies_[i], std::string_view(l.caller_bytes).substr(l.repeated_bytes));
       }
-      l.repeated = l.heard.size();
+      l.repeated_bytes = l.caller_bytes.size();
       ranks[l.receiver]->poll();
     }
     if (l.callee) {
-      l.passed +=
-          tutti::detail::write_some(l.callee.get(), tutti::detail::bytes_of(std::string_view(l.heard).substr(l.passed)))
+      l.passed_bytes +=
+          tutti::detail::write_some(l.callee.get(),
+                                    tutti::detail::bytes_of(std::string_view(l.caller_bytes).substr(l.passed_bytes)))
               .bytes;
-      auto const out = tutti::detail::read_some(l.callee.get(), bytes);
-      tutti::detail::write_all(l.caller.get(), std::span(bytes).first(out.bytes),
+      auto const output = tutti::detail::read_some(l.callee.get(), bytes);
+      tutti::detail::write_all(l.caller.get(), std::span(bytes).first(output.bytes),
                                steady_now() + std::chrono::seconds(5));
-      l.has_ended = out.state == tutti::detail::io::hangup;
+      l.has_ended = output.state == tutti::detail::io::hangup;
     }
-    if (in.state == tutti::detail::io::hangup || l.has_ended) {
+    if (input.state == tutti::detail::io::hangup || l.has_ended) {
       l.has_ended = true;
       l.caller.reset();
       l.callee.reset();
@@ -242,17 +243,17 @@ class overheard_world {
 
   /// Passes a request on, with its copies.
   void pass_request(line& l) {
-    std::string_view const request = std::string_view(l.heard).substr(0, sizeof(hello));
+    std::string_view const request = std::string_view(l.caller_bytes).substr(0, sizeof(hello));
     bool const is_copied = copied_requests_++ < plan_.copied_requests;
     l.first_copy = copies_.size();
-    l.repeated = sizeof(hello);
+    l.repeated_bytes = sizeof(hello);
     for (int i = 0; is_copied && i < plan_.copies_before; ++i) {
       copy(l, request);
     }
-    if (!plan_.swallows) {
+    if (!plan_.drops_requests) {
       l.callee = open(l.receiver);
       say(l.callee, request);
-      l.passed = sizeof(hello);
+      l.passed_bytes = sizeof(hello);
     }
     for (int i = 0; is_copied && i < plan_.copies_after; ++i) {
       copy(l, request);
@@ -324,7 +325,7 @@ inline void check_swallowed_requests(tcp_options o) {
   o.handshake = std::chrono::milliseconds(50);
   for (rank_type const caller : {0U, 1U}) {
     for (bool const ends_copies : {false, true}) {
-      overheard_world world({.copies_before = 2, .swallows = true}, o);
+      overheard_world world({.copies_before = 2, .drops_requests = true}, o);
       BOOST_TEST(world.run_until([&] {
         std::ignore = world.reach(caller);
         return world.copies() == 2;

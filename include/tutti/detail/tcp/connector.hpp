@@ -84,7 +84,7 @@ class connector final : private listener::handler {
   /// True if a connection to the peer is being made.
   [[nodiscard]] bool is_connecting(rank_type peer) const noexcept;
   /// True if a peer that this rank has welcomed has not confirmed yet.
-  [[nodiscard]] bool awaits_confirmation() const noexcept { return !unconfirmed_.empty(); }
+  [[nodiscard]] bool awaits_confirmation() const noexcept { return !provisional_connections_.empty(); }
 
   /// Continues all attempts, or those whose next try is due.
   void continue_connecting(bool retry_all) {
@@ -117,7 +117,7 @@ class connector final : private listener::handler {
   static constexpr std::size_t max_incidents = 64;
 
   /// A connection that this rank has welcomed, and that its sender has not confirmed yet.
-  struct unconfirmed {
+  struct provisional_connection {
     descriptor socket;
     hello request;
     hello answer;
@@ -134,9 +134,9 @@ class connector final : private listener::handler {
   [[nodiscard]] bool leaves_it_to(rank_type peer);
   void await_confirmation(descriptor socket, hello const& request, hello const& answer);
   void read_confirmation(std::size_t i);
-  void drop_unconfirmed(rank_type peer, std::uint64_t below, char const* reason);
-  [[nodiscard]] unconfirmed take_unconfirmed(std::size_t i);
-  void refuse(unconfirmed const& connection, char const* reason);
+  void drop_provisional(rank_type peer, std::uint64_t end_number, char const* reason);
+  [[nodiscard]] provisional_connection take_provisional(std::size_t i);
+  void refuse(provisional_connection const& connection, char const* reason);
   void establish(descriptor socket, hello const& request, hello const& answer);
 
   tcp_options const& options_;
@@ -147,7 +147,7 @@ class connector final : private listener::handler {
   hello_prover prover_;
   listener listener_;
   int resource_error_ = 0;
-  std::vector<unconfirmed> unconfirmed_;  ///< in order of arrival
+  std::vector<provisional_connection> provisional_connections_;  ///< in order of arrival
   std::vector<owner<connect_attempt>> attempts_;
   std::vector<rank_type> connecting_;  ///< peers without a connection yet
   std::vector<std::string> incidents_;

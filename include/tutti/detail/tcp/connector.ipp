@@ -157,24 +157,24 @@ TUTTI_DECL char const* connector::arrive(descriptor& socket, hello const& peer_h
 /// their own. The next one is declined while the peer's is.
 TUTTI_DECL void connector::await_confirmation(descriptor socket, hello const& request, hello const& answer) {
   rank_type const peer = request.sender;
-  drop_unconfirmed(peer, request.number, "the rank has connected again since");
+  drop_provisional(peer, request.number, "the rank has connected again since");
   if (attempts_[peer] != nullptr) {
     attempts_[peer]->restart();
   }
   keep_alive(socket.get(), options_.silence);
   waiter_.add(socket.get(), waiter::source::pending_connection, static_cast<rank_type>(socket.get()), false);
-  unconfirmed_.push_back({std::move(socket), request, answer, steady_now()});
+  provisional_connections_.push_back({std::move(socket), request, answer, steady_now()});
 }
 
 /// True if the peer is about to confirm: connecting to it would cross its connection.
 TUTTI_DECL bool connector::leaves_it_to(rank_type peer) {
-  for (std::size_t i = unconfirmed_.size(); i-- > 0;) {
-    if (i < unconfirmed_.size() && unconfirmed_[i].request.sender == peer) {
+  for (std::size_t i = provisional_connections_.size(); i-- > 0;) {
+    if (i < provisional_connections_.size() && provisional_connections_[i].request.sender == peer) {
       read_confirmation(i);
     }
   }
   time_point latest{};
-  for (unconfirmed const& u : unconfirmed_) {
+  for (provisional_connection const& u : provisional_connections_) {
     latest = u.request.sender == peer ? u.begin : latest;
   }
   if (latest != time_point{} && steady_now() - latest < options_.handshake) {
@@ -185,14 +185,14 @@ TUTTI_DECL bool connector::leaves_it_to(rank_type peer) {
 }
 
 TUTTI_DECL bool connector::is_connecting(rank_type peer) const noexcept {
-  return attempts_[peer] != nullptr ||
-         std::any_of(unconfirmed_.begin(), unconfirmed_.end(), [&](auto const& u) { return u.request.sender == peer; });
+  return attempts_[peer] != nullptr || std::any_of(provisional_connections_.begin(), provisional_connections_.end(),
+                                                   [&](auto const& u) { return u.request.sender == peer; });
 }
 
 TUTTI_DECL void connector::read_pending(rank_type descriptor_number) {
   auto const fd = static_cast<int>(descriptor_number);
-  for (std::size_t i = 0; i < unconfirmed_.size(); ++i) {
-    if (unconfirmed_[i].socket.get() == fd) {
+  for (std::size_t i = 0; i < provisional_connections_.size(); ++i) {
+    if (provisional_connections_[i].socket.get() == fd) {
       return read_confirmation(i);
     }
   }
@@ -200,22 +200,22 @@ TUTTI_DECL void connector::read_pending(rank_type descriptor_number) {
 }
 
 TUTTI_DECL void connector::read_confirmations() {
-  for (std::size_t i = unconfirmed_.size(); i-- > 0;) {
-    if (i < unconfirmed_.size()) {  // one that is confirmed ends its copies
+  for (std::size_t i = provisional_connections_.size(); i-- > 0;) {
+    if (i < provisional_connections_.size()) {  // one that is confirmed ends its copies
       read_confirmation(i);
     }
   }
 }
 
 TUTTI_DECL void connector::read_confirmation(std::size_t i) {
-  unconfirmed& connection = unconfirmed_[i];
+  provisional_connection& connection = provisional_connections_[i];
   io_result const m =
       read_some(connection.socket.get(), std::span(connection.confirmation).subspan(connection.received_bytes));
   connection.received_bytes += m.bytes;
   if (m.state == io::hangup) {
-    refuse(take_unconfirmed(i), "it closed before it proved that the greeting is its own");
+    refuse(take_provisional(i), "it closed before it proved that the greeting is its own");
   } else if (m.state == io::complete) {
-    unconfirmed complete = take_unconfirmed(i);
+    provisional_connection complete = take_provisional(i);
     if (prover_.accepts(complete.confirmation, complete.request, complete.answer)) {
       establish(std::move(complete.socket), complete.request, complete.answer);
     } else {
@@ -224,23 +224,23 @@ TUTTI_DECL void connector::read_confirmation(std::size_t i) {
   }
 }
 
-/// Closes the connections of a peer with requests before the one with the number `below`.
-TUTTI_DECL void connector::drop_unconfirmed(rank_type peer, std::uint64_t below, char const* reason) {
-  for (std::size_t i = unconfirmed_.size(); i-- > 0;) {
-    if (unconfirmed_[i].request.sender == peer && unconfirmed_[i].request.number < below) {
-      refuse(take_unconfirmed(i), reason);
+/// Closes the connections of a peer with requests before the one with the number `end_number`.
+TUTTI_DECL void connector::drop_provisional(rank_type peer, std::uint64_t end_number, char const* reason) {
+  for (std::size_t i = provisional_connections_.size(); i-- > 0;) {
+    if (provisional_connections_[i].request.sender == peer && provisional_connections_[i].request.number < end_number) {
+      refuse(take_provisional(i), reason);
     }
   }
 }
 
-TUTTI_DECL connector::unconfirmed connector::take_unconfirmed(std::size_t i) {
-  unconfirmed connection = std::move(unconfirmed_[i]);
-  unconfirmed_.erase(unconfirmed_.begin() + static_cast<std::ptrdiff_t>(i));
+TUTTI_DECL connector::provisional_connection connector::take_provisional(std::size_t i) {
+  provisional_connection connection = std::move(provisional_connections_[i]);
+  provisional_connections_.erase(provisional_connections_.begin() + static_cast<std::ptrdiff_t>(i));
   waiter_.remove(connection.socket.get());
   return connection;
 }
 
-TUTTI_DECL void connector::refuse(unconfirmed const& connection, char const* reason) {
+TUTTI_DECL void connector::refuse(provisional_connection const& connection, char const* reason) {
   if (incidents_.size() < max_incidents) {
     record_incident("closed a connection from " + peer_address(connection.socket.get()).text() +
                     " with a greeting of rank " + std::to_string(connection.request.sender) + ": " + reason);
@@ -266,7 +266,7 @@ TUTTI_DECL void connector::establish(descriptor socket, hello const& request, he
   wire bytes = options_.encryption
                    ? wire(std::move(socket), *registered_streams, is_client, prover_.derive_stream_key(request, answer))
                    : wire(std::move(socket));
-  drop_unconfirmed(peer, UINT64_MAX, "the rank has another connection");
+  drop_provisional(peer, UINT64_MAX, "the rank has another connection");
   attempts_[peer].reset();  // `request` may be in it
   std::erase(connecting_, peer);
   handler_.add_connection(peer, std::move(bytes), peer_hello);

@@ -65,7 +65,7 @@ struct alignas(64) frame {
   std::uint64_t bytes = 0;
   call sender_call{};
   std::uint32_t credits[lane_count] = {};  ///< in pieces and credit frames: window_cost() returned, per lane
-  std::uint32_t reserved[3] = {};          ///< zeros: padding would carry bytes of this process
+  std::uint32_t zeros[3] = {};             ///< in place of padding, which would carry bytes of this process
 
   /// True if a correct peer can have sent it.
   [[nodiscard]] constexpr bool is_valid() const noexcept {
@@ -74,7 +74,7 @@ struct alignas(64) frame {
            (kind != frame_kind::piece || (part <= bytes && (part != 0 || bytes == 0)));
   }
 };
-static_assert(sizeof(frame) == 128 && offsetof(frame, reserved) + sizeof(frame::reserved) == sizeof(frame) &&
+static_assert(sizeof(frame) == 128 && offsetof(frame, zeros) + sizeof(frame::zeros) == sizeof(frame) &&
               std::is_trivially_copyable_v<frame>);
 
 /// Alignment of payloads: padding keeps elements, and cache lines, aligned in every receive buffer.

@@ -60,7 +60,7 @@ class hello_prover {
     std::uint64_t last_number = 0;      ///< the number of the last request to the peer
     std::uint64_t answered_number = 0;  ///< the number of the peer's latest request to connect
     int answers = 0;                    ///< the answers to that request
-    replay_window received_numbers;     ///< of the peer's other requests
+    replay_window received_numbers;     ///< numbers of the peer's other requests
   };
 
   proof_key key_;
