@@ -36,11 +36,11 @@ class overheard_world {
 
   /// The copies of each request that the program makes.
   struct plan {
-    int copies_before = 0;      ///< before it passes the request on; each has its answer then
-    int copies_after = 0;       ///< afterwards, before the rank that connects has its answer
-    int copied_requests = 100;  ///< the first requests only
-    bool repeats_rest = false;  ///< each copy continues with the bytes behind the request
-    bool swallows = false;      ///< it drops the requests
+    int copies_before = 0;        ///< before it passes the request on; each has its answer then
+    int copies_after = 0;         ///< afterwards, before the rank that connects has its answer
+    int copied_requests = 100;    ///< the first requests only
+    bool repeats_rest = false;    ///< each copy continues with the bytes behind the request
+    bool drops_requests = false;  ///< no rank receives one
   };
 
   explicit overheard_world(plan const& p, tcp_options o) : plan_(p) {
@@ -248,7 +248,7 @@ class overheard_world {
     for (int i = 0; is_copied && i < plan_.copies_before; ++i) {
       copy(l, request);
     }
-    if (!plan_.swallows) {
+    if (!plan_.drops_requests) {
       l.callee = open(l.receiver);
       say(l.callee, request);
       l.passed_bytes = sizeof(hello);
@@ -323,7 +323,7 @@ inline void check_swallowed_requests(tcp_options o) {
   o.handshake = std::chrono::milliseconds(50);
   for (rank_type const caller : {0U, 1U}) {
     for (bool const ends_copies : {false, true}) {
-      overheard_world world({.copies_before = 2, .swallows = true}, o);
+      overheard_world world({.copies_before = 2, .drops_requests = true}, o);
       BOOST_TEST(world.run_until([&] {
         std::ignore = world.reach(caller);
         return world.copies() == 2;

@@ -33,7 +33,7 @@ BOOST_AUTO_TEST_CASE(copies_without_an_original_lose_no_rank) {
 BOOST_AUTO_TEST_CASE(a_rank_leaves_in_spite_of_copies) {
   tcp_options o;
   o.linger = std::chrono::hours(1);
-  support::overheard_world world({.copies_before = 2, .swallows = true}, o);
+  support::overheard_world world({.copies_before = 2, .drops_requests = true}, o);
   BOOST_TEST(world.run_until([&] {
     std::ignore = world.reach(0);
     return world.copies() == 2;
