@@ -6,7 +6,9 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <array>
 #include <barrier>
+#include <vector>
 
 namespace {
 
@@ -60,6 +62,36 @@ BOOST_AUTO_TEST_CASE(both_connect_at_once) {
                                         : "";
     });
     laws::check_all(verdicts);
+  }
+}
+
+/// A rank that has welcomed another one, and waits for the confirmation in vain, connects itself. The other one, which
+/// has an answer to confirm and a request to answer by then, chooses one of them: one connection stays.
+BOOST_AUTO_TEST_CASE(a_request_that_crosses_a_late_confirmation) {
+  tcp_options o;
+  o.handshake = std::chrono::milliseconds(1);
+  for (bool const accepts_first : {true, false}) {
+    tcp_ranks world(2, o, support::secret_of_tests);
+    std::vector<std::byte> const message(4);
+    auto const offer = [&](rank_type r) { return world[r].send(1 - r, {1, 0}, message, 1).is_accepted; };
+    BOOST_TEST(!offer(1));
+    for (time_point const end = steady_now() + 20 * o.handshake; steady_now() < end;) {
+      BOOST_TEST(!offer(0));
+      world[0].poll();
+    }
+    if (accepts_first) {
+      world[1].poll();
+    }
+    BOOST_TEST(world.run_until([&, has_sent = std::array<bool, 2>{}]() mutable {
+      for (rank_type const r : {1U, 0U}) {
+        has_sent[r] = has_sent[r] || offer(r);
+      }
+      return (has_sent[0] && has_sent[1]) || world[0].fault() || world[1].fault();
+    }) == "");
+    for (rank_type const r : {0U, 1U}) {
+      BOOST_TEST(world.deliver(r, 1 - r, {0, 0}, 1000) == "");
+      BOOST_TEST(world[r].connections() == 1U);
+    }
   }
 }
 
