@@ -107,22 +107,23 @@ BOOST_AUTO_TEST_CASE(a_rank_that_dies_behind_a_collision_is_lost) {
       hello request;
       descriptor line = world.take_request(request);
       world.decline(line, request);
-      descriptor own;
+      descriptor connection;
       if (has_connected) {
-        own = net::connect(world.rank.listening_address(), steady_now() + 5s);
+        connection = net::connect(world.rank.listening_address(), steady_now() + 5s);
         hello own_request = world.make_hello(hello_kind::connect);
         world.prover.prove_request(own_request);
-        detail::write_some(own.get(), std::as_bytes(std::span(&own_request, 1)));
+        detail::write_some(connection.get(), std::as_bytes(std::span(&own_request, 1)));
         hello answer;
         std::size_t bytes = 0;
         BOOST_TEST(world.run_until([&] {
-          bytes += detail::read_some(own.get(), std::as_writable_bytes(std::span(&answer, 1)).subspan(bytes)).bytes;
+          bytes +=
+              detail::read_some(connection.get(), std::as_writable_bytes(std::span(&answer, 1)).subspan(bytes)).bytes;
           return bytes == sizeof answer;
         }) == "");
         BOOST_TEST((answer.kind == hello_kind::welcome));
       }
       world.listener.reset();
-      own.reset();
+      connection.reset();
       BOOST_TEST(world.run_until([&] { return static_cast<bool>(world.rank.fault()); }) == "");
       BOOST_TEST((world.rank.fault().kind == failure::peer_lost));
       BOOST_TEST(world.rank.fault().culprit == 0U);
