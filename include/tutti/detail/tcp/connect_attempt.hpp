@@ -17,15 +17,16 @@ namespace tutti::inline v0_1_0::detail::tcp {
 /// An attempt to connect to a listening peer: connect, send a hello, read the answer.
 ///
 ///     idle ---> under_way ---> has_answer ---> (welcome) the caller takes the socket
-///       ^           |               '--------> (collision, revoke) peer_connects
-///       '-- error --+--- refused, silent or out of time ---> peer_gone
+///       ^           |               '--------> (revoke) has_ended
+///       +-- error --+--- refused, silent or out of time ---> peer_gone
+///       '-- (collision) after a pause
 class connect_attempt {
  public:
   enum class state {
     idle,  ///< between two tries
     under_way,
     has_answer,
-    peer_connects,  ///< this attempt has ended: the peer connects, or the world has a fault
+    has_ended,  ///< the world has a fault
     peer_gone,
   };
 
@@ -47,7 +48,7 @@ class connect_attempt {
   [[nodiscard]] bool is_reachable() const noexcept { return is_reachable_; }
   /// The errno of the last failed try, or 0.
   [[nodiscard]] int error_code() const noexcept { return error_code_; }
-  /// The time since the first try.
+  /// The time since the first try, or the first one behind a try that has reached the peer's host.
   [[nodiscard]] duration age() const noexcept { return steady_now() - begin_; }
   /// The hello of the last try.
   [[nodiscard]] hello const& request() const noexcept { return request_; }
@@ -55,8 +56,10 @@ class connect_attempt {
   /// The socket of the try, or -1.
   [[nodiscard]] int fd() const noexcept { return socket_.get(); }
   [[nodiscard]] descriptor take_socket() noexcept;
-  /// Leaves the connection to the peer, which makes its own.
-  void wait_for_peer() noexcept;
+  /// Leaves the connection to the peer, whose own is under way. The next try, after `pause`, tells if the peer is gone.
+  void wait_for_peer(duration pause) noexcept;
+  /// Ends this attempt: a world with a fault makes no connection.
+  void end() noexcept;
   /// Ends the try that is under way, whose answer is not wanted any more. `advance` begins another one.
   void restart() noexcept;
   /// Handles a connection that broke behind the answer, as a try without one.

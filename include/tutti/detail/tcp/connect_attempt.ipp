@@ -31,9 +31,16 @@ TUTTI_DECL descriptor connect_attempt::take_socket() noexcept {
   return std::move(socket_);
 }
 
-TUTTI_DECL void connect_attempt::wait_for_peer() noexcept {
+TUTTI_DECL void connect_attempt::wait_for_peer(duration pause) noexcept {
   close();
-  state_ = state::peer_connects;
+  state_ = state::idle;
+  next_attempt_ = steady_now() + pause;
+  waiter_.wake_at(next_attempt_);
+}
+
+TUTTI_DECL void connect_attempt::end() noexcept {
+  close();
+  state_ = state::has_ended;
 }
 
 TUTTI_DECL void connect_attempt::restart() noexcept {
@@ -49,6 +56,7 @@ TUTTI_DECL void connect_attempt::advance() {
   }
   if (state_ == state::idle) {
     attempt_begin_ = steady_now();
+    begin_ = sent_bytes_ != 0 ? attempt_begin_ : begin_;  // the last try has reached the peer's host
     socket_ = begin_connect(peer_address_);
     sent_bytes_ = received_bytes_ = 0;
     state_ = state::under_way;

@@ -24,6 +24,8 @@ namespace tutti::inline v0_1_0::detail::tcp {
 ///                      |----- collision ----->|   b waits for a's connection
 ///                      |<----- welcome -------|   connected
 ///
+/// A rank that waits for its peer's connection connects again after `tcp_options::handshake`: the peer may be gone.
+///
 /// In a world with a secret, `b` waits for a's confirmation (`hello_prover`), which the messages of `a` follow at once:
 ///
 ///          a                       b

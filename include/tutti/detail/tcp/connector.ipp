@@ -108,10 +108,10 @@ TUTTI_DECL void connector::connect(rank_type peer) {
     }
     establish(attempt.take_socket(), attempt.request(), answer);
   } else if (answer.kind == hello_kind::revoke) {
-    attempt.wait_for_peer();
+    attempt.end();
     handler_.receive_fault(tutti::fault::unpack(answer.fault));
   } else {
-    attempt.wait_for_peer();
+    attempt.wait_for_peer(options_.handshake);
   }
 }
 
