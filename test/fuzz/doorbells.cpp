@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <cstring>
 #include <deque>
@@ -73,7 +74,7 @@ constexpr std::size_t most_waiting = 8;  // the system queues 10
 
 /// Takes a file, and checks that against the messages that wait.
 void take(datagram_doorbells const& bell, std::deque<message>& waiting, bool peer_lives) {
-  descriptor const file = bell.take(1, is_expected, steady_now());
+  descriptor const file = bell.take(1, is_expected, steady_now() + std::chrono::milliseconds(50));
   int const code = file ? 0 : errno;
   while (!waiting.empty() && waiting.front() == message::other_file) {
     waiting.pop_front();
