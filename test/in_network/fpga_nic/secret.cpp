@@ -47,9 +47,9 @@ BOOST_AUTO_TEST_CASE(a_device_without_a_key_serves_no_world_with_a_secret) {
 /// Rank 1 pulls the weights of rank 0, which serves in place of a device. True if they are those.
 template <class Meet>
 bool pulls_weights(Meet& meet, fpga::in_process_network& net, std::atomic<bool>& is_done) {
-  nic transport(meet, options_for(net, false));
-  std::vector<float> const weights(2560, 1);
+  std::vector<float> const weights(2560, 1);  // read until the transport is gone
   std::vector<float> copy(weights.size());
+  nic transport(meet, options_for(net, false));
   if (meet.rank() == 0) {
     transport.set_weights(weights);
     while (!is_done) {
