@@ -65,8 +65,8 @@ BOOST_AUTO_TEST_CASE(both_connect_at_once) {
   }
 }
 
-/// A rank that has welcomed another one, and waits for the confirmation in vain, connects itself. The other one, which
-/// has an answer to confirm and a request to answer by then, chooses one of them: one connection stays.
+/// A rank that has welcomed another one, and gets no confirmation in time, connects itself. The other one, which has an
+/// answer to confirm and a request to answer by then, chooses one of them: one connection stays.
 BOOST_AUTO_TEST_CASE(a_request_that_crosses_a_late_confirmation) {
   tcp_options o;
   o.handshake = std::chrono::milliseconds(1);

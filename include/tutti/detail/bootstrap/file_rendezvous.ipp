@@ -286,11 +286,11 @@ class file_rendezvous::meeting {
       if (contains(hello_files_, name) || number_in_name(name).empty()) {
         continue;
       }
-      hello_files_.push_back(name);
       auto const bytes = folder_.read(name, hello_limit);
       if (!bytes && me_.secret) {
-        continue;  // it has no proof, and could not read a refusal that has one
+        continue;  // it has no proof, and could not read a refusal that has one; the rank may still replace it
       }
+      hello_files_.push_back(name);
       unpacker u(bytes ? std::string_view(*bytes) : std::string_view());
       hello entry;
       entry.nonce = u.text();

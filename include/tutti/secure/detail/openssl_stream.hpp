@@ -110,7 +110,7 @@ class openssl_stream {
     std::size_t count = 0;
     while (shake_hands() && can_read() && count != bytes) {
       std::size_t n = 0;
-      is_refused_ = false;
+      is_refused_ = is_unread_ = false;
       if (SSL_read_ex(ssl_, target + count, bytes - count, &n) != 1) {
         note_failure();
         break;
@@ -262,7 +262,7 @@ class openssl_stream {
       return false;
     }
     key_ = {};
-    is_open_ = true;
+    is_open_ = is_unread_ = true;
     is_forged_ = SSL_session_reused(ssl_) != 1;  // by another key than that of the connection
     return !is_forged_;
   }
@@ -319,6 +319,7 @@ class openssl_stream {
   int send_error_ = 0;
   int receive_error_ = 0;
   bool is_open_ = false;     ///< the handshake is complete
+  bool is_unread_ = false;   ///< nothing was read since; OpenSSL 3.2 does not tell of bytes behind the handshake
   bool is_refused_ = false;  ///< the last reading of the socket found nothing
   bool is_drained_ = true;   ///< the socket has been read to its end
   bool is_at_end_ = false;
