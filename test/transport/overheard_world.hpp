@@ -128,14 +128,7 @@ class overheard_world {
   /// Polls all until `is_done()`, for a generous time. Returns "" or the failure.
   template <class Condition>
   [[nodiscard]] verdict run_until(Condition const& is_done) {
-    time_point const deadline = steady_now() + std::chrono::seconds(20);
-    while (!is_done()) {
-      poll();
-      if (steady_now() > deadline) {
-        return "waited too long";
-      }
-    }
-    return "";
+    return poll_until([this] { poll(); }, is_done);
   }
 
   /// Sends every request and its following bytes once more to the rank that got them.

@@ -50,6 +50,19 @@ struct secret_ranks {
   }
 };
 
+/// Calls `poll()` until `is_done()`, for a generous time. Returns "" or the failure.
+template <class Poll, class Condition>
+[[nodiscard]] verdict poll_until(Poll const& poll, Condition&& is_done) {
+  time_point const deadline = steady_now() + std::chrono::seconds(20);
+  while (!is_done()) {
+    poll();
+    if (steady_now() > deadline) {
+      return "waited too long";
+    }
+  }
+  return "";
+}
+
 /// The ranks of a tcp world, all driven by this thread, so that a test sets the order in which they act.
 struct tcp_ranks {
   explicit tcp_ranks(rank_type n, tcp_options const& o = {}, world_secret const& secret = {}) : ranks(n) {
@@ -83,14 +96,7 @@ struct tcp_ranks {
   /// Polls all ranks until `is_done()`, for a generous time. Returns "" or the failure.
   template <class Condition>
   verdict run_until(Condition&& is_done) {
-    time_point const deadline = steady_now() + std::chrono::seconds(20);
-    while (!is_done()) {
-      poll();
-      if (steady_now() > deadline) {
-        return "waited too long";
-      }
-    }
-    return "";
+    return poll_until([this] { poll(); }, is_done);
   }
 
   /// Delivers a message from one rank to another, which checks every byte.

@@ -8,8 +8,12 @@
 #include <tutti/error.hpp>
 #include <tutti/in_network/detail/multicast/early_packets.hpp>
 #include <tutti/in_network/detail/multicast/group_view.hpp>
+#include <tutti/in_network/detail/multicast/reachability.hpp>
 #include <tutti/in_network/detail/udp/networks.hpp>
+#include <tutti/in_network/detail/udp/rate_control.hpp>
+#include <tutti/in_network/detail/udp/udp_inbox.hpp>
 #include <tutti/in_network/detail/udp/udp_port.hpp>
+#include <tutti/in_network/detail/udp/udp_socket.hpp>
 #include <tutti/in_network/udp_multicast.hpp>
 #include <tutti/in_network/udp_multicast_options.hpp>
 #include <tutti/split.hpp>
