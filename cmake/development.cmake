@@ -34,7 +34,7 @@ add_library(tutti_program INTERFACE)
 target_compile_options(tutti_program INTERFACE ${tutti_warning_flags})
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ needs most of its memory until a unit ends; garbage collection there takes a twentieth of its time.
-  target_compile_options(tutti_program INTERFACE "SHELL:--param ggc-min-heapsize=1048576")
+  target_compile_options(tutti_program INTERFACE --param=ggc-min-heapsize=1048576)
 endif()
 include(CheckLinkerFlag)
 foreach(linker IN ITEMS lld gold)  # twice as fast as the usual one
@@ -67,9 +67,9 @@ foreach(library IN ITEMS tutti_compiled tutti_nn_compiled tutti_nn_images_compil
   endif()
 endforeach()
 
-# Sets `result` to the flags by which the second compiler reads the headers of `target`. Warnings in headers of other
-# libraries are off.
-function(tutti_second_compiler_reads target result)
+# Sets `result` to the flags by which a compiler reads the headers of `target`. Warnings in headers of other libraries
+# are off.
+function(tutti_flags_of_reading target result)
   set(folders "$<REMOVE_DUPLICATES:$<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>>")
   set(own "$<FILTER:${folders},INCLUDE,^(${PROJECT_SOURCE_DIR}|${PROJECT_BINARY_DIR})>")
   set(others "$<FILTER:${folders},EXCLUDE,^(${PROJECT_SOURCE_DIR}|${PROJECT_BINARY_DIR}|/usr/include$)>")
@@ -80,24 +80,15 @@ function(tutti_second_compiler_reads target result)
       "$<$<BOOL:${definitions}>:-D$<JOIN:$<REMOVE_DUPLICATES:${definitions}>,$<SEMICOLON>-D>>" PARENT_SCOPE)
 endfunction()
 
-# Lets a second compiler read the sources of `target`: syntax, warnings and instantiations, no code. Costs nothing if
-# nothing has changed. Sources with the property tutti_one_compiler are left out: their code was read elsewhere. The
-# property tutti_second_precompiled of `target` may name a file made by tutti_precompile_for_second_compiler().
-function(tutti_check_with_second_compiler target)
-  if(NOT TUTTI_SECOND_COMPILER)
-    return()
-  endif()
+# tutti_read_sources(<target> <folder> <file that has to be there> <compiler and flags>...)
+#
+# Lets a compiler read the sources of `target`: syntax, warnings and instantiations, no code. Costs nothing if nothing
+# has changed. Sources with the property tutti_one_compiler are left out: their code was read elsewhere.
+function(tutti_read_sources target folder needed)
   get_target_property(sources ${target} SOURCES)
   set(stamps "")
   list(FILTER sources EXCLUDE REGEX "\\$<")  # objects of others
-  tutti_second_compiler_reads(${target} reads)
-  get_target_property(precompiled ${target} tutti_second_precompiled)
-  if(precompiled)
-    set(include_precompiled -include-pch ${precompiled})
-  else()
-    set(precompiled "")
-    set(include_precompiled "")
-  endif()
+  tutti_flags_of_reading(${target} reads)
   foreach(source IN LISTS sources)
     get_source_file_property(left_out ${source} tutti_one_compiler)
     if(left_out)
@@ -105,20 +96,46 @@ function(tutti_check_with_second_compiler target)
     endif()
     cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
     cmake_path(GET source STEM stem)
-    set(stamp ${CMAKE_CURRENT_BINARY_DIR}/second_compiler/${target}.${stem})
+    set(stamp ${CMAKE_CURRENT_BINARY_DIR}/${folder}/${target}.${stem})
     add_custom_command(
       OUTPUT ${stamp}
-      COMMAND ${TUTTI_SECOND_COMPILER} -fsyntax-only ${tutti_warning_flags} ${ARGN} ${include_precompiled} ${reads}
-              -MMD -MF ${stamp}.d -MT ${stamp} ${source}
+      COMMAND ${ARGN} -fsyntax-only ${tutti_warning_flags} ${reads} -MMD -MF ${stamp}.d -MT ${stamp} ${source}
       COMMAND ${CMAKE_COMMAND} -E touch ${stamp}
-      DEPENDS ${source} ${precompiled}
+      DEPENDS ${source} ${needed}
       DEPFILE ${stamp}.d
-      COMMENT "Reading ${target} (${stem}) with the second compiler"
+      COMMENT "Reading ${target} (${stem}, ${folder})"
       COMMAND_EXPAND_LISTS VERBATIM)
     list(APPEND stamps ${stamp})
   endforeach()
-  add_custom_target(second_compiler_${target} ALL DEPENDS ${stamps})
-  file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/second_compiler)
+  add_custom_target(${folder}_${target} ALL DEPENDS ${stamps})
+  file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/${folder})
+endfunction()
+
+# Lets the second compiler read the sources of `target`; more arguments are flags. The property
+# tutti_second_precompiled of `target` may name a file made by tutti_precompile_for_second_compiler().
+function(tutti_check_with_second_compiler target)
+  if(NOT TUTTI_SECOND_COMPILER)
+    return()
+  endif()
+  get_target_property(precompiled ${target} tutti_second_precompiled)
+  if(precompiled)
+    tutti_read_sources(${target} second_compiler ${precompiled} ${TUTTI_SECOND_COMPILER} ${ARGN} -include-pch
+                       ${precompiled})
+  else()
+    tutti_read_sources(${target} second_compiler "" ${TUTTI_SECOND_COMPILER} ${ARGN})
+  endif()
+endfunction()
+
+# Lets the compiler of this build read the sources of `target`, for which it makes no code. `base` is the target whose
+# precompiled headers `target` uses, or nothing.
+function(tutti_check_with_first_compiler target base)
+  string(TOUPPER "${CMAKE_BUILD_TYPE}" type)
+  separate_arguments(flags UNIX_COMMAND "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${type}}")
+  list(APPEND flags $<TARGET_PROPERTY:${target},COMPILE_OPTIONS>)
+  if(base AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    list(APPEND flags -Winvalid-pch -include ${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${base}.dir/cmake_pch.hxx)
+  endif()
+  tutti_read_sources(${target} first_compiler "${base}" ${CMAKE_CXX_COMPILER} ${flags})
 endfunction()
 
 # Adds a program of these sources.
@@ -139,7 +156,7 @@ function(tutti_precompile_for_second_compiler result target)
   list(TRANSFORM ARGN REPLACE "(.+)" "#include \\1\n" OUTPUT_VARIABLE lines)
   string(JOIN "" lines ${lines})
   file(CONFIGURE OUTPUT ${file} CONTENT "@lines@" @ONLY)
-  tutti_second_compiler_reads(${target} reads)
+  tutti_flags_of_reading(${target} reads)
   add_custom_command(OUTPUT ${file}.pch
                      COMMAND ${TUTTI_SECOND_COMPILER} ${reads} -x c++-header ${file} -o ${file}.pch
                              -MD -MF ${file}.d -MT ${file}.pch

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address thread left_to_sanitizers waits
+// test: address thread waits
 #include <laws/shrink.hpp>
 #include <support/secret_meeting.hpp>
 #include <tutti/collective/group_rendezvous.hpp>

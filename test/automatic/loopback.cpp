@@ -2,6 +2,7 @@
 // test: thread
 #include <laws/moving_operators.hpp>
 #include <laws/reducing_operators.hpp>
+#include <laws/world_sizes.hpp>
 #include <support/worlds.hpp>
 #include <tutti/automatic.hpp>
 #include <tutti/detail/tuning/known_profiles.hpp>

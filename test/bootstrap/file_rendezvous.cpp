@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address thread left_to_sanitizers waits
+// test: address thread waits
 #include <laws/complaints.hpp>
 #include <support/toy_hash.hpp>
 #include <tutti/detail/bootstrap/directory.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address thread left_to_sanitizers
+// test: address thread
 #include <support/toy_hash.hpp>
 #include <tutti/detail/bootstrap/processes.hpp>
 #include <tutti/detail/net/proof.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address thread left_to_sanitizers starved
+// test: address thread starved
 #define BOOST_TEST_MODULE bootstrap_shrink_meeting
 #include <support/process_ranks.hpp>
 #include <tutti/detail/bootstrap/shrink_meeting.hpp>

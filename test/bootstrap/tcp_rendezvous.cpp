@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address thread left_to_sanitizers waits
+// test: address thread waits
 //
 // Both sides of a meeting at a port (tcp_side.hpp, tcp_host.hpp and tcp_guest.hpp), tested through their rendezvous.
 #include <laws/complaints.hpp>

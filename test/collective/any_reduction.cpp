@@ -2,6 +2,7 @@
 // test: address thread
 #include <laws/all_topologies.hpp>
 #include <laws/operators.hpp>
+#include <laws/run_as.hpp>
 #include <support/transports.hpp>
 #include <support/worlds.hpp>
 #include <tutti/any_element.hpp>
@@ -272,12 +273,12 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_function_combines_in_rank_order, Transport, supp
       }
       return laws::all_topologies::first_complaint([&](auto topology) {
         using topology_type = decltype(topology);
-        tutti::allreduce combine{world, topology, composition};
+        tutti::allreduce combine{world, laws::run_as(world, topology), composition};
         std::vector<linear> output(count);
         std::string const text = refusal([&] { combine(input.data(), output.data(), count); });
         if constexpr (topology_type::keeps_rank_order) {
           tutti::allreduce typed_operator{
-              world, topology,
+              world, laws::run_as(world, topology),
               tutti::reduce_with<linear>(typed_compose, tutti::associative, tutti::function_name<"composed">)};
           std::vector<linear> result = input;
           if (world.rank() % 2 == 0) {
@@ -329,7 +330,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(elements_of_any_size_are_combined, Transport, supp
         return equal_bits<linear>(in_place, expected) && equal_bits<linear>(output, expected);
       };
       text += laws::all_topologies::first_complaint([&](auto topology) -> std::string {
-        tutti::allreduce combine{world, topology, adding};
+        tutti::allreduce combine{world, laws::run_as(world, topology), adding};
         if (!is_right(combine, adding, sum)) {
           return std::string(decltype(topology)::name) + " adds wrongly";
         }

@@ -55,7 +55,7 @@ void sums_of_pages(tutti::rank_type n) {
         }
       }
       auto output = input;
-      tutti::allreduce sum{world, laws::run_as(topology), composition_of_pages<Bytes>{}};
+      tutti::allreduce sum{world, laws::run_as(world, topology), composition_of_pages<Bytes>{}};
       sum(input, output);
       sum(input);
       std::uint32_t const factor = world.size() * (world.size() + 1) / 2;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address thread left_to_sanitizers
+// test: address thread
 #include <tutti/detail/core/sole_user.hpp>
 
 #include <boost/test/unit_test.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address thread left_to_sanitizers
+// test: address thread
 #include <support/forked_child.hpp>
 #include <tutti/detail/core/descriptor.hpp>
 #include <tutti/detail/core/standard_numbers.hpp>

@@ -17,7 +17,7 @@ foreach(source IN LISTS sources)
   tutti_read_test_words(${source} words)
   add_executable(${name} ${source})
   target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
-  target_link_libraries(${name} PRIVATE tutti_program ${libraries})
+  target_link_libraries(${name} PRIVATE tutti_program tutti::compiled ${libraries})
   if(stem MATCHES "^answers_")
     target_compile_options(${name} PRIVATE -O0)  # to optimise it would take longer than it runs
   endif()

@@ -55,7 +55,7 @@ template <class Transport, class Topology>
 void a_rank_that_leaves_is_named(Topology topology, rank_type n, rank_type leaver, std::size_t count) {
   auto const results = tutti::spawn<Transport>(n, [&](auto& world) {
     world.deadline(std::chrono::seconds(30));
-    tutti::allreduce sum{world, run_as(topology), tutti::sum<float>{}};
+    tutti::allreduce sum{world, run_as(world, topology), tutti::sum<float>{}};
     std::vector<float> v(count, 1);
     for (int k = 0; k < 20; ++k) {
       if (world.rank() == leaver && k == 10) {
@@ -80,7 +80,7 @@ void a_killed_process_is_named(Topology topology, rank_type n, rank_type victim,
   auto const begin = tutti::steady_now();
   auto const results = tutti::spawn<Transport>(n, [&](auto& world) {
     world.deadline(std::chrono::seconds(30));
-    tutti::allreduce sum{world, run_as(topology), tutti::sum<float>{}};
+    tutti::allreduce sum{world, run_as(world, topology), tutti::sum<float>{}};
     std::vector<float> v(count, 1);
     for (int k = 0;; ++k) {
       auto pending = sum.start(v);

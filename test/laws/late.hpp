@@ -65,7 +65,7 @@ template <class Transport, class Act>
 template <class Transport, class Topology>
 [[nodiscard]] std::string a_late_rank(Topology topology, rank_type n, rank_type late, std::size_t count) {
   return all_but_one<Transport>(n, late, [&](auto& world) {
-    tutti::allreduce sum{world, run_as(topology), tutti::sum<float>{}};
+    tutti::allreduce sum{world, run_as(world, topology), tutti::sum<float>{}};
     std::vector<float> v(count, 1);
     sum(v);
   });
@@ -75,7 +75,7 @@ template <class Transport, class Topology>
 template <class Transport, class Topology>
 [[nodiscard]] std::string a_turn_behind_a_late_rank(Topology topology, rank_type n, rank_type late) {
   std::string const sums = all_but_one<Transport>(n, late, [&](auto& world) {
-    tutti::allreduce sum{world, run_as(topology), tutti::sum<float>{}};
+    tutti::allreduce sum{world, run_as(world, topology), tutti::sum<float>{}};
     std::vector<float> v(tutti::collective_lanes + 1, 1);
     std::vector<tutti::request> requests;
     for (float& x : v) {
@@ -167,7 +167,7 @@ template <class Transport, class Topology>
   tally errors;
   auto const results = tutti::spawn<Transport>(n, [&](auto& world) {
     world.deadline(short_deadline);
-    tutti::allreduce sum{world, run_as(topology), tutti::sum<float>{}};
+    tutti::allreduce sum{world, run_as(world, topology), tutti::sum<float>{}};
     std::vector<float> v(count, 1);
     auto const pid = static_cast<::pid_t>(world.members()[victim].pid);
     bool const stops = world.rank() == (victim + 1) % n;

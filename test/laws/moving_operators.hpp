@@ -15,7 +15,7 @@ namespace laws {
 template <class T, class World, class Topology>
 [[nodiscard]] std::string broadcast(World& world, Topology topology, std::size_t count, std::size_t segment,
                                     rank_type root) {
-  tutti::broadcast op{world, run_as(topology)};
+  tutti::broadcast op{world, run_as(world, topology)};
   op.segment(segment);
   auto data = contributions<T>(world.rank(), count, 0);
   op(data, root);
@@ -31,7 +31,7 @@ template <class T, class World, class Topology>
                                     std::size_t segment, auto const&... last) {
   rank_type const n = world.size();
   std::size_t const count = blocks.count();
-  tutti::allgather op{world, run_as(topology)};
+  tutti::allgather op{world, run_as(world, topology)};
   op.segment(segment);
   auto const whole = contributions<T>(99, count, 0);
   auto const local_block = block_of(whole, blocks, world.rank());
@@ -64,7 +64,7 @@ template <class T, class World, class Topology>
   rank_type const n = world.size();
   std::size_t const count = blocks.count();
   bool const at_root = world.rank() == root;
-  tutti::gather op{world, run_as(topology)};
+  tutti::gather op{world, run_as(world, topology)};
   op.segment(segment);
   auto const whole = contributions<T>(99, count, 0);
   auto const local_block = block_of(whole, blocks, world.rank());
@@ -100,7 +100,7 @@ template <class T, class World, class Topology>
   rank_type const n = world.size();
   std::size_t const count = blocks.count();
   bool const at_root = world.rank() == root;
-  tutti::scatter op{world, run_as(topology)};
+  tutti::scatter op{world, run_as(world, topology)};
   op.segment(segment);
   auto const whole = contributions<T>(99, count, 0);
   auto const expected = block_of(whole, blocks, world.rank());
@@ -134,7 +134,7 @@ template <class T, class World, class Topology>
 template <class T, class World, class Topology>
 [[nodiscard]] std::string alltoall(World& world, Topology topology, std::size_t block_length, std::size_t segment) {
   rank_type const n = world.size();
-  tutti::alltoall op{world, run_as(topology)};
+  tutti::alltoall op{world, run_as(world, topology)};
   op.segment(segment);
   auto const input = contributions<T>(world.rank(), block_length * n, 0);
   std::vector<T> output(block_length * n);
@@ -160,7 +160,7 @@ template <class T, class World, class Topology>
 [[nodiscard]] std::string uneven_alltoall(World& world, Topology topology, std::uint32_t seed) {
   rank_type const n = world.size();
   rank_type const me = world.rank();
-  tutti::alltoall op{world, run_as(topology)};
+  tutti::alltoall op{world, run_as(world, topology)};
   op.segment(1000);  // has no effect on blocks of any lengths
   auto const sent_by = [&](rank_type r) { return drawn_blocks(n, seed + r); };
   std::vector<std::size_t> received_lengths;

@@ -4,6 +4,7 @@
 #include <laws/all_topologies.hpp>
 #include <laws/moving_operators.hpp>
 #include <laws/reducing_operators.hpp>
+#include <laws/world_sizes.hpp>
 #include <support/transports.hpp>
 #include <support/worlds.hpp>
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <support/watched.hpp>
 #include <tutti/collective/concept.hpp>
 #include <tutti/extend/partition.hpp>
 #include <tutti/reduction/arithmetic.hpp>
@@ -11,7 +10,6 @@
 #include <cstring>
 #include <map>
 #include <random>
-#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -22,12 +20,6 @@
 namespace laws {
 
 using tutti::rank_type;
-
-inline constexpr std::array<rank_type, 10> all_world_sizes{1, 2, 3, 4, 5, 7, 8, 11, 16, 17};
-
-/// The sizes of the worlds that every operator is tested in. Sanitizers omit the two largest, which run the same code
-/// and take longer than all others together.
-inline constexpr std::span world_sizes = std::span(all_world_sizes).first(support::is_watched ? 8 : 10);
 
 /// Lengths of vectors: none, fewer than ranks, a power of two, one less than one, a prime.
 inline constexpr std::array<std::size_t, 6> lengths{0, 1, 5, 64, 1023, 4099};

@@ -18,7 +18,7 @@ template <class World, class Topology, class R>
                                     std::size_t segment) {
   using T = typename R::value_type;
   rank_type const n = world.size();
-  tutti::allreduce op{world, run_as(topology), reduction};
+  tutti::allreduce op{world, run_as(world, topology), reduction};
   op.segment(segment);
 
   auto data = contributions<T>(world.rank(), count, 0);
@@ -56,7 +56,7 @@ template <class World, class Topology, class R>
   using T = typename R::value_type;
   rank_type const n = world.size();
   bool const at_root = world.rank() == root;
-  tutti::reduce op{world, run_as(topology), reduction};
+  tutti::reduce op{world, run_as(world, topology), reduction};
   op.segment(segment);
 
   auto data = contributions<T>(world.rank(), count, 0);
@@ -82,7 +82,7 @@ template <class World, class Topology, class R>
   using T = typename R::value_type;
   rank_type const n = world.size();
   std::size_t const count = blocks.count();
-  tutti::reduce_scatter op{world, run_as(topology), reduction};
+  tutti::reduce_scatter op{world, run_as(world, topology), reduction};
   op.segment(segment);
 
   auto data = contributions<T>(world.rank(), count, 0);
@@ -125,7 +125,7 @@ template <class Op, class World, class Topology, class R>
   std::string const name(tutti::name(tutti::detail::verify::kind_of<Op>));
   rank_type const n = world.size();
   rank_type const prefix_ranks = tutti::contributions<Op>(n, world.rank());
-  auto op = make_operator(Op{}, world, run_as(topology), reduction);
+  auto op = make_operator(Op{}, world, run_as(world, topology), reduction);
   op.segment(segment);
   auto const is_right = [&](std::vector<T> const& result, std::size_t k, std::vector<T> const& old_result) {
     return equal_bits(result, prefix_ranks == 0 ? old_result : sequential(reduction, prefix_ranks, count, k));

@@ -3,9 +3,10 @@
 
 #include <support/watched.hpp>
 #include <tutti/topology/selection.hpp>
+#include <tutti/transport/loopback.hpp>
 
-#include <algorithm>
 #include <optional>
+#include <type_traits>
 
 namespace laws {
 
@@ -20,12 +21,16 @@ template <class Topology>
   return std::nullopt;
 }
 
-/// The topology that an operator is made with: this one or, under a sanitizer, a selection of it. A selection is one
-/// type for all topologies, so a sanitizer's engine is compiled once for each operator instead of eight times. The
-/// steps are equal.
-template <class Topology>
-[[nodiscard]] constexpr auto run_as(Topology const& topology) {
-  if constexpr (support::is_watched && selected_kind<Topology>()) {
+/// True if the engine is compiled for each type of topology over this world: over threads, and without a sanitizer.
+template <class World>
+inline constexpr bool compiles_each_topology =
+    !support::is_watched && std::is_same_v<typename World::transport_type, tutti::loopback>;
+
+/// The topology that an operator over this world is made with: this one, or a selection of it. A selection is one type
+/// for all topologies, so the engine is compiled once for each operator instead of eight times. The steps are equal.
+template <class World, class Topology>
+[[nodiscard]] constexpr auto run_as(World const& /*world*/, Topology const& topology) {
+  if constexpr (!compiles_each_topology<World> && selected_kind<Topology>()) {
     return tutti::selection(*selected_kind<Topology>());
   } else {
     return topology;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address thread left_to_sanitizers
+// test: address thread
 #include <support/counted_new.hpp>
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/data/sampler.hpp>

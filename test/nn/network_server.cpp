@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address thread left_to_sanitizers
+// test: address thread
 #include <tutti/in_network/fpga_nic.hpp>
 #include <tutti/nn/optimizer/sgd.hpp>
 #include <tutti/nn/strategy/synchronous/network_server.hpp>

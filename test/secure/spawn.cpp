@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address thread
+// test: address thread full_speed
 //
 // Processes of one host: their parent draws a secret for them.
 #define BOOST_TEST_MODULE secure_spawn

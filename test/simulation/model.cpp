@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain (the engine is the same over loopback, one thread)
 #include <laws/all_topologies.hpp>
+#include <laws/run_as.hpp>
 #include <simulation/loggp_network.hpp>
 #include <simulation/worlds.hpp>
 #include <tutti/collective/allgather.hpp>
@@ -254,7 +255,7 @@ BOOST_AUTO_TEST_CASE(sizes_tell_the_time_of_true_values) {
     for (rank_type const n : {2U, 5U, 10U, 16U}) {
       for (std::size_t const segment : {std::size_t{0}, std::size_t{4000}}) {
         auto const real = tutti::simulate(net, n, [&](auto& world) {
-          tutti::allreduce sum{world, topology, tutti::sum<float>{}};
+          tutti::allreduce sum{world, laws::run_as(world, topology), tutti::sum<float>{}};
           sum.segment(segment);
           std::vector<float> input(10'007, 1);
           std::vector<float> output(input.size());
@@ -278,7 +279,7 @@ BOOST_AUTO_TEST_CASE(partitions_take_the_time_of_true_values) {
     if constexpr (tutti::offers<decltype(topology), tutti::op::allgather>) {
       for (std::size_t const segment : {std::size_t{0}, std::size_t{4000}}) {
         auto const real = tutti::simulate(net, blocks.size(), [&](auto& world) {
-          tutti::allgather collect{world, topology};
+          tutti::allgather collect{world, laws::run_as(world, topology)};
           collect.segment(segment);
           std::vector<float> input(blocks.length(world.rank()), 1);
           std::vector<float> output(blocks.count());

@@ -4,6 +4,7 @@
 #include <laws/in_flight.hpp>
 #include <laws/moving_operators.hpp>
 #include <laws/reducing_operators.hpp>
+#include <laws/world_sizes.hpp>
 #include <simulation/worlds.hpp>
 #include <tutti/reduction/fixed_point_sum.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address thread
+// test: address thread full_speed
 #include <tutti/detail/shared_memory/streaming_copy.hpp>
 
 #include <boost/test/unit_test.hpp>

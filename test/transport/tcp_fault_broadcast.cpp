@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address thread left_to_sanitizers
+// test: address thread
 #include "tcp_world.hpp"
 #include <tutti/detail/net/socket.hpp>
 #include <tutti/detail/tcp/connector.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address thread left_to_sanitizers alone (ranks, streams and copies are threads, and wait awake for each other)
+// test: address thread alone (ranks, streams and copies are threads, and wait awake for each other)
 //
 // Operations on device memory staged through host memory: several under way at once, and failures. Streams continue,
 // nothing is written any more, and errors name ranks.

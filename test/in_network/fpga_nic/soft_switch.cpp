@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address thread left_to_sanitizers
+// test: address thread
 #include <in_network/fpga_nic/packets.hpp>
 #include <in_network/fpga_nic/worker.hpp>
 #include <support/counted_new.hpp>

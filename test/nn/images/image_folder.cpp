@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address thread left_to_sanitizers
+// test: address thread
 #include <support/data_files.hpp>
 #include <tutti/error.hpp>
 #include <tutti/nn/base/image_store.hpp>

@@ -14,7 +14,8 @@
 # "  // error: <regular expression>", which the first error that the line causes must match.
 #
 # It is compiled twice: without MISTAKE it must compile, with MISTAKE it must fail with that message, which must be in
-# the first error, or in a line of the program text that the compiler shows beside it.
+# the first error, or in a line of the program text that the compiler shows beside it. The second compiler only reads it
+# with MISTAKE, as the first error would be another if it refused the rest.
 
 add_library(compile_fail_flags OBJECT EXCLUDE_FROM_ALL ${CMAKE_CURRENT_SOURCE_DIR}/project/compile_fail/element.cpp)
 target_link_libraries(compile_fail_flags PRIVATE tutti_program)
@@ -23,6 +24,7 @@ set(compile_fail_includes "$<JOIN:$<REMOVE_DUPLICATES:$<TARGET_PROPERTY:compile_
 function(tutti_add_compile_fail name source compiler)
   add_test(NAME ${name}
            COMMAND ${CMAKE_COMMAND} -DCOMPILER=${compiler} -DSOURCE=${source} "-DINCLUDES=${compile_fail_includes}"
+                   ${ARGN}
                    -P ${CMAKE_CURRENT_SOURCE_DIR}/project/compile_fail/expect_failure.cmake)
   set_tests_properties(${name} PROPERTIES TIMEOUT 60 LABELS compile_fail)
   tutti_test_needs(${name})
@@ -39,6 +41,7 @@ foreach(source IN LISTS compile_fail_sources)
   cmake_path(GET source STEM name)
   tutti_add_compile_fail(compile_fail_${name} ${source} ${CMAKE_CXX_COMPILER})
   if(TUTTI_SECOND_COMPILER)
-    tutti_add_compile_fail(compile_fail_${name}_second_compiler ${source} ${TUTTI_SECOND_COMPILER})
+    tutti_add_compile_fail(compile_fail_${name}_second_compiler ${source} ${TUTTI_SECOND_COMPILER}
+                           -DONLY_MISTAKE=ON)
   endif()
 endforeach()

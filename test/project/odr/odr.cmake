@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Every header compiles alone, and when included twice. All headers compile in one translation unit, so no two give one
-# name to two things. All headers, distributed over translation units, link into one program with two units that use
-# the library.
+# name to two things. The symbols that it defines may be in any other unit, too. Two units that use the library link
+# into one program.
 
 set(odr_headers "")
 foreach(component IN LISTS tutti_components)
@@ -50,7 +50,7 @@ list(TRANSFORM odr_headers REPLACE "(.+)" "#include <\\1>\n" OUTPUT_VARIABLE odr
 string(JOIN "" odr_all ${odr_all})
 file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/headers/all.cpp CONTENT "@odr_all@" @ONLY)
 
-add_library(headers OBJECT ${odr_sources})
+add_library(headers OBJECT EXCLUDE_FROM_ALL ${odr_sources})  # read, below
 # All headers also compile in the debug mode of libstdc++. Units in that mode do not link with others.
 add_library(debug_mode_headers OBJECT ${CMAKE_CURRENT_BINARY_DIR}/headers/all.cpp)
 target_compile_definitions(debug_mode_headers PRIVATE _GLIBCXX_DEBUG)
@@ -67,11 +67,11 @@ foreach(part IN ITEMS headers debug_mode_headers)
     endif()
   endforeach()
 endforeach()
+tutti_check_with_first_compiler(headers "")
 
 if(EXISTS ${PROJECT_SOURCE_DIR}/include/tutti/tutti.hpp)
   add_executable(odr ${CMAKE_CURRENT_SOURCE_DIR}/project/odr/first.cpp
-                     ${CMAKE_CURRENT_SOURCE_DIR}/project/odr/second.cpp
-                     $<TARGET_OBJECTS:headers>)
+                     ${CMAKE_CURRENT_SOURCE_DIR}/project/odr/second.cpp)
   set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/project/odr/first.cpp PROPERTIES COMPILE_OPTIONS -UNDEBUG)
   set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/project/odr/second.cpp
                               PROPERTIES COMPILE_OPTIONS "-DNDEBUG;-fno-rtti")
@@ -84,8 +84,14 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/include/tutti/tutti.hpp)
   tutti_check_with_second_compiler(odr)
   add_test(NAME odr COMMAND odr)
   set_tests_properties(odr PROPERTIES TIMEOUT ${timeout} LABELS sources)
-  tutti_test_needs(odr odr debug_mode_headers)
+  tutti_test_needs(odr odr first_compiler_headers)
 endif()
+# Markers of the library's own, of which all units that link have the same.
+add_test(NAME odr_no_strong_symbols
+         COMMAND sh -c "nm -gC --defined-only '$<TARGET_OBJECTS:debug_mode_headers>' > defined_by_headers && \
+[ -s defined_by_headers ] && ! grep -E ' [ABCDGRST] ' defined_by_headers | grep -v units_disagree_on_")
+set_tests_properties(odr_no_strong_symbols PROPERTIES TIMEOUT 60 LABELS sources)
+tutti_test_needs(odr_no_strong_symbols debug_mode_headers)
 
 # Links the same program with the cold code compiled apart, and checks that units that disagree on that do not link.
 add_executable(odr_apart ${CMAKE_CURRENT_SOURCE_DIR}/project/odr/first.cpp

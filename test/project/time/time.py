@@ -41,8 +41,8 @@ def build_steps(folder):
 
 
 def kind_of(output):
-    if "second_compiler/" in output:
-        return "second compiler"
+    if "_compiler/" in output:
+        return "reading"
     if output.endswith((".o", ".pch", ".gch")):
         return "compile"
     return "link and other"
