@@ -138,10 +138,12 @@ function(tutti_check_with_first_compiler target base)
   tutti_read_sources(${target} first_compiler "${base}" ${CMAKE_CXX_COMPILER} ${flags})
 endfunction()
 
-# Adds a program of these sources.
+# Adds a program of these sources. `tutti_program_precompiled` may be a file made by
+# tutti_precompile_for_second_compiler().
 function(tutti_add_program name)
   add_executable(${name} ${ARGN})
   target_link_libraries(${name} PRIVATE tutti_program)
+  set_target_properties(${name} PROPERTIES tutti_second_precompiled "${tutti_program_precompiled}")
   tutti_check_with_second_compiler(${name})
 endfunction()
 

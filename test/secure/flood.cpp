@@ -62,9 +62,10 @@ std::string other_claim() {
 }
 
 /// Joins and sums. Returns a complaint, or "".
+template <class Transport>
 std::string join_and_sum(tutti::support::flood_board& board) {
   auto const begin = tutti::steady_now();
-  auto world = tutti::join<tutti::tcp>();
+  auto world = tutti::join<Transport>();
   if (tutti::steady_now() - begin > limit) {
     return "it took too long to join";
   }
@@ -98,6 +99,7 @@ std::string join_and_sum(tutti::support::flood_board& board) {
   return "";
 }
 
+template <class Transport>
 void check(flood_kind kind) {
   std::uint16_t const port = free_port();
   auto const begin = tutti::steady_now();
@@ -111,30 +113,33 @@ void check(flood_kind kind) {
          set("TUTTI_MASTER_ADDR", "127.0.0.1");
          set("TUTTI_MASTER_PORT", std::to_string(port));
          set("TUTTI_SECRET", secret);
-         return join_and_sum(strangers.board());
+         return join_and_sum<Transport>(strangers.board());
        })) {
     std::string const complaint = end ? end.value() : end.failure().text;
     BOOST_TEST(complaint == "");
   }
   double const seconds = std::chrono::duration<double>(tutti::steady_now() - begin).count();
-  std::printf("%s: %.0f connections a second for %.2f s\n", tutti::support::name_of(kind),
-              static_cast<double>(strangers.board().connection_count) / seconds, seconds);
+  std::printf("%s, %s: %.0f connections a second for %.2f s\n", std::string(Transport::name).c_str(),
+              tutti::support::name_of(kind), static_cast<double>(strangers.board().connection_count) / seconds,
+              seconds);
 }
 
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(silent_connections) {
-  check(flood_kind::silence);
+  check<tutti::tcp>(flood_kind::silence);
 }
 
 BOOST_AUTO_TEST_CASE(random_bytes) {
-  check(flood_kind::noise);
+  check<tutti::tcp>(flood_kind::noise);
 }
 
-BOOST_AUTO_TEST_CASE(copied_claims_and_hellos) {
-  check(flood_kind::copies);
+// Copies of hellos come closest to OpenSSL.
+using transports = std::tuple<tutti::tcp, tutti::secure_tcp>;
+BOOST_AUTO_TEST_CASE_TEMPLATE(copied_claims_and_hellos, Transport, transports) {
+  check<Transport>(flood_kind::copies);
 }
 
 BOOST_AUTO_TEST_CASE(beginnings_of_claims_and_hellos) {
-  check(flood_kind::beginnings);
+  check<tutti::tcp>(flood_kind::beginnings);
 }

@@ -26,7 +26,7 @@ function(tutti_add_compile_fail name source compiler)
            COMMAND ${CMAKE_COMMAND} -DCOMPILER=${compiler} -DSOURCE=${source} "-DINCLUDES=${compile_fail_includes}"
                    ${ARGN}
                    -P ${CMAKE_CURRENT_SOURCE_DIR}/project/compile_fail/expect_failure.cmake)
-  set_tests_properties(${name} PROPERTIES TIMEOUT 60 LABELS compile_fail)
+  set_tests_properties(${name} PROPERTIES TIMEOUT 180 LABELS compile_fail)
   tutti_test_needs(${name})
 endfunction()
 

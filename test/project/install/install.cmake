@@ -14,6 +14,6 @@ foreach(way IN LISTS ways)
                    -DFOLDER=${CMAKE_CURRENT_BINARY_DIR}/install/${way} -DGENERATOR=${CMAKE_GENERATOR}
                    -DCOMPILER=${CMAKE_CXX_COMPILER} "-DLAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER}"
                    "-DAVAILABLE=${tutti_available}" -P ${CMAKE_CURRENT_SOURCE_DIR}/project/install/run.cmake)
-  set_tests_properties(install_${way} PROPERTIES TIMEOUT 180 LABELS packaging)
+  set_tests_properties(install_${way} PROPERTIES TIMEOUT 400 LABELS packaging)
   tutti_test_needs(install_${way})
 endforeach()

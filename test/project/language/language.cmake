@@ -4,7 +4,7 @@ if(python)
   add_test(NAME language COMMAND ${python} ${CMAKE_CURRENT_SOURCE_DIR}/project/language/language.py
                                  ${PROJECT_SOURCE_DIR})
   add_test(NAME language_finds_planted COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/project/language/planted.sh)
-  set_tests_properties(language language_finds_planted PROPERTIES TIMEOUT 60 LABELS packaging)
+  set_tests_properties(language language_finds_planted PROPERTIES TIMEOUT 180 LABELS packaging)
   tutti_test_needs(language)
   tutti_test_needs(language_finds_planted)
 else()

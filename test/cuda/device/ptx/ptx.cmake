@@ -7,7 +7,7 @@ find_program(TUTTI_GPU_COMPILER NAMES nvcc clang++-16 clang++ HINTS /usr/local/c
 if(TUTTI_GPU_COMPILER)
   add_test(NAME device_ptx COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/cuda/device/ptx/check.sh ${TUTTI_GPU_COMPILER}
                                    ${PROJECT_SOURCE_DIR}/include)
-  set_tests_properties(device_ptx PROPERTIES TIMEOUT 180 LABELS device SKIP_RETURN_CODE 77)
+  set_tests_properties(device_ptx PROPERTIES TIMEOUT 600 LABELS device SKIP_RETURN_CODE 77)
   tutti_test_needs(device_ptx)
 else()
   message(STATUS "The test device_ptx is left out: it needs nvcc, or clang (Debian: clang-16)")
