@@ -124,8 +124,10 @@ run_tests() {
   found=yes
   say "Testing $1"
   begun=$(date +%s)
-  # One more than processors: some tests mostly wait.
-  take_tests --parallel $((jobs + 1)) --output-on-failure || failed="$failed $1"
+  # More than processors: some tests mostly wait, most of them under a sanitizer, where time limits are longer.
+  most=$((jobs + 2))
+  [ "$1" != dev ] || most=$((jobs + 1))
+  take_tests --parallel $most --output-on-failure || failed="$failed $1"
   times="$times, $(cat "$root/build/$1/build_time" 2> /dev/null || echo "$1: no build"), tests $(($(date +%s) - begun)) s"
   [ "$ci" = no ] || python3 "$root/test/project/time/time.py" "$root/build/$1"
 }

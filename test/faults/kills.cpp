@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: plain (processes are killed, stopped or unknown peers)
+// test: plain one_compiler (processes are killed, stopped or unknown peers)
 #include <faults/kills.hpp>
 #include <tutti/transport/shared_memory.hpp>
 #include <tutti/transport/tcp.hpp>

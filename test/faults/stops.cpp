@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: plain waits (processes are killed, stopped or unknown peers)
+// test: plain waits one_compiler (processes are killed, stopped or unknown peers)
 #include <faults/trials.hpp>
 #include <laws/late.hpp>
 #include <support/emulated_hosts.hpp>

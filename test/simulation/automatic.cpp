@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: plain (one thread)
+// test: plain one_compiler (one thread)
 #include <simulation/loggp_network.hpp>
 #include <simulation/worlds.hpp>
 #include <tutti/automatic.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: plain (the engine is the same over loopback, one thread)
+// test: plain one_compiler (the engine is the same over loopback, one thread)
 #include <laws/all_topologies.hpp>
 #include <laws/run_as.hpp>
 #include <simulation/loggp_network.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: plain (the engine is the same over loopback, one thread)
+// test: plain one_compiler (the engine is the same over loopback, one thread)
 #include <laws/all_topologies.hpp>
 #include <laws/in_flight.hpp>
 #include <laws/moving_operators.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address thread
+// test: address thread waits
 #include <laws/locality_cases.hpp>
 #include <support/thread_ranks.hpp>
 #include <tutti/transport/loopback.hpp>

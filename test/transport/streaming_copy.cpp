@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread full_speed
 #include <tutti/detail/shared_memory/streaming_copy.hpp>
+#include <tutti/extend/time.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <cstring>
 #include <thread>
 #include <vector>
 
@@ -44,14 +47,20 @@ BOOST_AUTO_TEST_CASE(copies_as_memcpy_does) {
 /// A release store publishes the copy, although nothing else orders stores past the caches.
 BOOST_AUTO_TEST_CASE(is_published_by_a_release_store) {
   constexpr std::uint64_t turns = 20'000;
+  constexpr std::uint64_t last_turn = ~std::uint64_t{0};
+  tutti::time_point const end = tutti::steady_now() + std::chrono::seconds(10);  // beside other programs a turn is slow
   static memory copy;
   std::atomic<std::uint64_t> last_written{0};
   std::atomic<std::uint64_t> last_read{0};
   std::uint64_t stale = 0;
   std::thread reader([&] {
-    for (std::uint64_t turn = 1; turn <= turns; ++turn) {
-      while (last_written.load(std::memory_order_acquire) != turn) {
+    for (std::uint64_t turn = 1;; ++turn) {
+      std::uint64_t newest = 0;
+      while ((newest = last_written.load(std::memory_order_acquire)) < turn) {
         std::this_thread::yield();
+      }
+      if (newest == last_turn) {
+        return;
       }
       // The last lines first: they would arrive last.
       for (std::size_t i = sizeof(memory); i != 0; i -= sizeof turn) {
@@ -63,7 +72,7 @@ BOOST_AUTO_TEST_CASE(is_published_by_a_release_store) {
     }
   });
   std::vector<std::uint64_t> source(sizeof(memory) / sizeof(std::uint64_t));
-  for (std::uint64_t turn = 1; turn <= turns; ++turn) {
+  for (std::uint64_t turn = 1; turn <= turns && tutti::steady_now() < end; ++turn) {
     source.assign(source.size(), turn);
     tutti::detail::streaming_copy(copy.bytes, reinterpret_cast<std::byte const*>(source.data()), sizeof(memory));
     last_written.store(turn, std::memory_order_release);
@@ -71,6 +80,7 @@ BOOST_AUTO_TEST_CASE(is_published_by_a_release_store) {
       std::this_thread::yield();
     }
   }
+  last_written.store(last_turn, std::memory_order_release);
   reader.join();
   BOOST_TEST(stale == 0U);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address (one thread drives all ranks)
+// test: address waits (one thread drives all ranks)
 #include "overheard_world.hpp"
 #include "puppet_stream.hpp"
 #include <tutti/detail/tcp/wire.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address thread
+// test: address thread waits
 #include <laws/transport_cases.hpp>
 #include <support/thread_ranks.hpp>
 #include <tutti/transport/tcp.hpp>

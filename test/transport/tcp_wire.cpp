@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address thread optimised
+// test: address thread optimised waits
 #include "puppet_stream.hpp"
 #include "tcp_world.hpp"
 #include <laws/transport_cases.hpp>

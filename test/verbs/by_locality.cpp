@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: plain may_skip (what it needs is in a guest)
+// test: plain may_skip one_compiler (what it needs is in a guest)
 //
 // Hosts of two processes each: shared memory within a host, RDMA between hosts.
 #include <laws/moving_operators.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: plain may_skip (what it needs is in a guest)
+// test: plain may_skip one_compiler (what it needs is in a guest)
 //
 // Operators with faults: ranks that leave, are killed or late, or make different calls.
 #include <laws/failure.hpp>

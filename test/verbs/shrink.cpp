@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: plain may_skip (what it needs is in a guest)
+// test: plain may_skip one_compiler (what it needs is in a guest)
 #include <laws/shrink.hpp>
 #include <support/rdma_device.hpp>
 #include <tutti/verbs/verbs.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: plain alone may_skip (it watches the heap itself, and what it needs is in a guest)
+// test: plain alone may_skip one_compiler (it watches the heap itself, and what it needs is in a guest)
 #include <laws/steady_state.hpp>
 #include <support/rdma_device.hpp>
 #include <support/worlds.hpp>

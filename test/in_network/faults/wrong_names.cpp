@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: plain (processes are killed, stopped or unknown peers)
+// test: plain one_compiler (processes are killed, stopped or unknown peers)
 //
 // Ranks over TCP, and over what stands on it, are killed while others are frozen and cannot hear of it: survivors
 // leave, their connections are reset, and a rank that thaws must name the rank that was killed, and no other one.

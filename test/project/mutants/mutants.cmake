@@ -41,7 +41,7 @@ endforeach()
 if(NOT EXISTS ${PROJECT_SOURCE_DIR}/include/tutti/cuda)
   return()
 endif()
-# What is changed is not in the precompiled headers.
+# The precompiled headers hold no header that is changed.
 function(tutti_precompile_for_mutant name)
   target_link_libraries(${name} PRIVATE tutti::compiled Boost::unit_test_framework)
   target_compile_definitions(${name} PRIVATE BOOST_TEST_DYN_LINK)

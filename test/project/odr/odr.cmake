@@ -86,7 +86,7 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/include/tutti/tutti.hpp)
   set_tests_properties(odr PROPERTIES TIMEOUT ${timeout} LABELS sources)
   tutti_test_needs(odr odr first_compiler_headers)
 endif()
-# Markers of the library's own, of which all units that link have the same.
+# The strong symbols are markers, which are the same in all units that link.
 add_test(NAME odr_no_strong_symbols
          COMMAND sh -c "nm -gC --defined-only '$<TARGET_OBJECTS:debug_mode_headers>' > defined_by_headers && \
 [ -s defined_by_headers ] && ! grep -E ' [ABCDGRST] ' defined_by_headers | grep -v units_disagree_on_")

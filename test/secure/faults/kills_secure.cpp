@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: plain (processes are killed)
+// test: plain one_compiler (processes are killed)
 #include <faults/kills.hpp>
 #include <tutti/secure.hpp>
 

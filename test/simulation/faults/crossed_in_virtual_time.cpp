@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: plain (the laws that it draws from have tests of their own)
+// test: plain one_compiler (the laws that it draws from have tests of their own)
 #include <faults/trials.hpp>
 #include <laws/crossed.hpp>
 #include <tutti/simulation/simulate.hpp>
