@@ -52,7 +52,7 @@ endforeach()
 
 if(TUTTI_SANITIZE)
   target_compile_options(tutti_program INTERFACE -fsanitize=${TUTTI_SANITIZE} -fno-sanitize-recover=all
-                                                 -fno-omit-frame-pointer -g1)
+                                                 -fno-omit-frame-pointer)
   target_link_options(tutti_program INTERFACE -fsanitize=${TUTTI_SANITIZE})
   # Sanitizers do not detect a wrong index within an object; assertions of the standard library do.
   target_compile_definitions(tutti_program INTERFACE _GLIBCXX_ASSERTIONS)

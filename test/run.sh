@@ -145,6 +145,8 @@ build_sanitizers() {
   # Warnings of g++ stay warnings here: it sees ghosts in instrumented code.
   set --
   [ -z "$sanitizing" ] || set -- "$(compiler_of asan-ubsan "$sanitizing")" -DTUTTI_WERROR=$werror
+  # Nothing is inlined there, so that functions have their names in reports without information for debuggers, too.
+  [ "$ci" = no ] || set -- "$@" -DCMAKE_CXX_FLAGS_DEBUG=-O0
   status=0
   (configure asan-ubsan "$@" && build asan-ubsan '^address$') > "$beside/asan-ubsan.log" 2>&1 || status=$?
   echo $status > "$beside/asan-ubsan"
