@@ -79,9 +79,9 @@ std::string sums_are_right(auto& world, Topology topology, std::vector<int> cons
 template <class Transport>
 void serves_operators(rank_type n) {
   for (auto const& end : tutti::spawn<Transport>(n, [](auto& world) {
-         int const n = static_cast<int>(world.size());
+         int const size = static_cast<int>(world.size());
          std::vector<int> const numbers = ascending(static_cast<int>(world.rank()), 1);
-         std::vector<int> const sums = ascending(n * (n - 1) / 2, n);
+         std::vector<int> const sums = ascending(size * (size - 1) / 2, size);
          std::string bad = sums_are_right(world, tutti::ring{}, numbers, sums);
          bad = bad.empty() ? sums_are_right(world, tutti::butterfly{}, numbers, sums) : bad;
          bad = bad.empty() ? sums_are_right(world, tutti::direct{}, numbers, sums) : bad;
