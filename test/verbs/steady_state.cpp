@@ -19,9 +19,10 @@ std::string asks_for_anything(World& world, std::size_t count) {
   auto output = buffer();
   std::string complaint;
   auto const law = [&](std::string const& name, auto operate) {
-    std::string const complaint_found = laws::asks_for(world, 1, operate);
-    complaint +=
-        complaint_found.empty() ? "" : name + " of " + std::to_string(count) + " floats: " + complaint_found + "; ";
+    auto const requests = laws::requests_of(world, 1, operate);
+    if (requests.allocations + requests.locks != 0) {
+      complaint += name + " of " + std::to_string(count) + " floats: " + laws::describe(requests) + "; ";
+    }
   };
   tutti::allreduce doubling_sum{world, tutti::doubling{}, tutti::sum<float>{}};
   law("allreduce in place", [&] { doubling_sum(output); });
