@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: plain
+#include <tutti/nn/base/random.hpp>
 #include <tutti/nn/data/digits.hpp>
+#include <tutti/nn/detail/data/digit_painter.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -66,4 +68,19 @@ BOOST_AUTO_TEST_CASE(no_two_images_are_alike) {
   }
   std::ranges::sort(hashes);
   BOOST_TEST((std::ranges::adjacent_find(hashes) == hashes.end()));
+}
+
+BOOST_AUTO_TEST_CASE(a_painter_draws_by_its_sequence_alone) {
+  using painter = nn::detail::digit_painter;
+  using image = std::array<std::uint8_t, painter::side * painter::side>;
+  auto const paint = [](std::uint32_t digit, std::uint64_t seed) {
+    image pixels{};
+    painter(nn::random_sequence(seed)).paint(digit, pixels);
+    return pixels;
+  };
+  for (std::uint32_t digit = 0; digit != 10; ++digit) {
+    BOOST_TEST((paint(digit, 3) == paint(digit, 3)));
+    BOOST_TEST((paint(digit, 3) != paint(digit, 4)));
+    BOOST_TEST((paint(digit, 3) != paint((digit + 1) % 10, 3)));
+  }
 }

@@ -4,9 +4,13 @@
 #include <tutti/nn/data/idx.hpp>
 #include <tutti/nn/data/npy.hpp>
 #include <tutti/nn/detail/data/count_classes.hpp>
+#include <tutti/nn/detail/data/file_names.hpp>
+#include <tutti/nn/detail/data/npy_file.hpp>
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -248,6 +252,34 @@ BOOST_AUTO_TEST_CASE(arrays_of_numpy) {
         std::pair{"<i8", bytes{4, 0, 0, 0, 0, 0, 0, 0, 255, 0, 0, 0, 0, 0, 0, 0}}}) {
     BOOST_TEST((nn::read_npy(images, f.write_plain("l.npy", npy(type, "2, 1", elements))).labels == bytes{4, 255}));
   }
+}
+
+BOOST_AUTO_TEST_CASE(a_file_of_numpy_has_all_its_elements) {
+  folder const f;
+  auto const path = f.write_plain("a.npy", npy("|u1", "2, 3", {1, 2, 3, 4, 5, 6}));
+  nn::detail::npy_file file(path);
+  BOOST_TEST(file.type() == "|u1");
+  BOOST_TEST(file.shape_text() == "(2, 3)");
+  BOOST_TEST((file.read(6) == bytes{1, 2, 3, 4, 5, 6}));
+  for (std::size_t const wrong : {5U, 7U}) {
+    BOOST_TEST(
+        complaint([&] { static_cast<void>(nn::detail::npy_file(path).read(wrong)); }).starts_with(path.string()));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_set_of_files_counts_once_in_two_forms) {
+  folder const f;
+  for (std::string const prefix : {"", "letters-"}) {
+    for (std::size_t file = 0; file != 4; ++file) {
+      f.write_plain(nn::detail::idx_file_name(prefix, file), three_labels);
+      f.write_plain(nn::detail::idx_file_name(prefix, file) + ".gz", three_labels);
+    }
+  }
+  auto const names = nn::detail::sorted_names(f.path);
+  BOOST_TEST(names.size() == 16U);
+  BOOST_TEST(std::ranges::is_sorted(names));
+  BOOST_TEST(nn::detail::sorted_names(f.path / "missing").empty());
+  BOOST_TEST(nn::detail::idx_sets(f.path).size() == 2U);
 }
 
 BOOST_AUTO_TEST_CASE(arrays_that_are_no_images_or_labels) {

@@ -4,6 +4,8 @@
 #include <tutti/nn/base/gradient_listener.hpp>
 #include <tutti/nn/base/threads.hpp>
 #include <tutti/nn/checkpoint/checkpointer.hpp>
+#include <tutti/nn/cuda/detail/device/gradient_download.hpp>
+#include <tutti/nn/cuda/detail/device/learner_state.hpp>
 #include <tutti/nn/cuda/detail/device/replica.hpp>
 #include <tutti/nn/data/digits.hpp>
 #include <tutti/nn/model.hpp>
