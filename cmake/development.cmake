@@ -10,6 +10,12 @@ set(TUTTI_SECOND_COMPILER "" CACHE FILEPATH "A clang++ that checks the syntax of
 set(TUTTI_SECOND_COMPILER_COMPILES "" CACHE STRING
     "Word of the tests that the second compiler compiles in another build, and need not read here: address, thread")
 
+set(TUTTI_TURN "" CACHE STRING "The third of the checks that take turns to make: 0, 1 or 2; empty: all of them")
+set_property(CACHE TUTTI_TURN PROPERTY STRINGS "" 0 1 2)
+if(NOT TUTTI_TURN MATCHES "^[012]?$")
+  message(FATAL_ERROR "TUTTI_TURN is \"${TUTTI_TURN}\". It has to be 0, 1, 2 or empty.")
+endif()
+
 get_property(tutti_multi_config GLOBAL PROPERTY GENERATOR_IS_MULTI_CONFIG)
 if(tutti_top_level AND NOT tutti_multi_config AND NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
@@ -29,6 +35,20 @@ if(TUTTI_WERROR)
   list(APPEND tutti_warning_flags -Werror)
 endif()
 
+# Sets `result` to true if the check `name` is to be made. Checks that take turns show what other checks show, too, or
+# change with few changes of the sources, and take long; sh test/run.sh --ci makes a third of them.
+function(tutti_takes_turn name result)
+  set(${result} ON PARENT_SCOPE)
+  if(NOT TUTTI_TURN STREQUAL "")
+    string(MD5 digest "${name}")
+    string(SUBSTRING ${digest} 0 2 digits)
+    math(EXPR turn "0x${digits} % 3")
+    if(NOT turn EQUAL TUTTI_TURN)
+      set(${result} OFF PARENT_SCOPE)
+    endif()
+  endif()
+endfunction()
+
 # The common base of every program of this project: all available components, warnings, sanitizers.
 add_library(tutti_program INTERFACE)
 target_compile_options(tutti_program INTERFACE ${tutti_warning_flags})
@@ -37,7 +57,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(tutti_program INTERFACE --param=ggc-min-heapsize=1048576)
 endif()
 include(CheckLinkerFlag)
-foreach(linker IN ITEMS lld gold)  # twice as fast as the usual one
+foreach(linker IN ITEMS mold lld gold)  # gold is twice as fast as the usual one, mold and lld five times
   check_linker_flag(CXX -fuse-ld=${linker} tutti_links_with_${linker})
   if(tutti_links_with_${linker})
     target_link_options(tutti_program INTERFACE -fuse-ld=${linker})
@@ -83,7 +103,8 @@ endfunction()
 # tutti_read_sources(<target> <folder> <file that has to be there> <compiler and flags>...)
 #
 # Lets a compiler read the sources of `target`: syntax, warnings and instantiations, no code. Costs nothing if nothing
-# has changed. Sources with the property tutti_one_compiler are left out: their code was read elsewhere.
+# has changed. Sources with the property tutti_one_compiler are left out: their code was read elsewhere. Sources take
+# turns.
 function(tutti_read_sources target folder needed)
   get_target_property(sources ${target} SOURCES)
   set(stamps "")
@@ -97,6 +118,10 @@ function(tutti_read_sources target folder needed)
     cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
     cmake_path(GET source STEM stem)
     set(stamp ${CMAKE_CURRENT_BINARY_DIR}/${folder}/${target}.${stem})
+    tutti_takes_turn(${folder}/${target}.${stem} takes_turn)
+    if(NOT takes_turn)
+      continue()
+    endif()
     add_custom_command(
       OUTPUT ${stamp}
       COMMAND ${ARGN} -fsyntax-only ${tutti_warning_flags} ${reads} -MMD -MF ${stamp}.d -MT ${stamp} ${source}

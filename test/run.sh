@@ -21,20 +21,28 @@ Installs what is missing (Debian, Ubuntu), builds in build/dev, and runs the tes
                      "snippets" git, for "launchers" launchers, for "cross_" cross compilers: the last two run only when
                      they are named
   --ci               --all, with warnings as errors; installs clang, clang-format,
-                     clang-tidy, libc++, Doxygen, Verilator and QEMU, too, if they can be had; tests all of whose cases
-                     sanitizers run are only read in build/dev
+                     clang-tidy, libc++, mold, Doxygen, Verilator and QEMU, too, if they can be had; tests all of whose
+                     cases sanitizers run are only read in build/dev; checks that take turns (below) do
+  --turn N           makes a third of the checks that take turns: 0, 1, 2, or "all". These are the longest that build or
+                     emulate other systems; mutants and mistakes; sources that are only read; and runs of tests under a
+                     sanitizer that build/dev runs, too. With --ci the default follows from the content of all files,
+                     so that it changes with each change; without, it is "all"
   --jobs N           how many at once; the default is one per processor
   --help             this text
 TEXT
 }
 
-plain=yes sanitizers=no second_compiler=no only=. ci=no jobs=$(nproc) left_out="" times=""
+plain=yes sanitizers=no second_compiler=no only=. ci=no jobs=$(nproc) left_out="" times="" turn=""
 while [ $# -gt 0 ]; do
   case $1 in
     --all) sanitizers=yes second_compiler=yes ;;
     --sanitizers-only) plain=no sanitizers=yes ;;
     --only) only=${2:?--only needs a regular expression} && shift ;;
     --ci) sanitizers=yes second_compiler=yes ci=yes ;;
+    --turn)
+      turn=${2:-}
+      case $turn in 0 | 1 | 2 | all) shift ;; *) fail "--turn needs 0, 1, 2 or all" ;; esac
+      ;;
     --jobs) jobs=${2:?--jobs needs a number} && shift ;;
     --help | -h) usage && exit 0 ;;
     *) usage >&2 && fail "unknown option $1" ;;
@@ -48,6 +56,7 @@ if [ "$ci" = yes ]; then
   werror=ON
   install_optional clang
   install_optional libcxx
+  install_optional linker
   install_optional reference
   install_optional bits32
   install_optional hardware
@@ -71,6 +80,13 @@ compiles_elsewhere=""
 [ -z "$sanitizing" ] || [ "$plain" = no ] || compiles_elsewhere=address
 leaves=OFF
 [ "$ci$plain$sanitizers" != yesyesyes ] || leaves=ON
+if [ "$ci$turn$only" = yes. ]; then
+  turn=$(find "$root/include" "$root/test" "$root/examples" "$root/bench" "$root/cmake" "$root/docs" -type f -exec cksum {} + |
+    cut -d " " -f 1 | LC_ALL=C sort | cksum | cut -d " " -f 1)
+  turn=$((turn % 3))
+fi
+[ "$turn" != all ] || turn=""
+[ -z "$turn" ] || say "Of the checks that take turns, this makes those of --turn $turn"
 [ "$only" != . ] || left_out="launchers|cross"
 [ "$second_compiler$only" != no. ] || left_out="$left_out|sources"
 
@@ -79,7 +95,7 @@ configure() {
   say "Configuring $1"
   preset=$1
   shift
-  cmake -S "$root" --preset "$preset" "$@" || fail "$preset cannot be configured"
+  cmake -S "$root" --preset "$preset" -DTUTTI_TURN="$turn" "$@" || fail "$preset cannot be configured"
 }
 # Sets `tests`, the names of the tests of a preset that are to run, and `arguments`, by which CTest takes them.
 # select_tests <preset> <label of its tests, or ".">

@@ -42,7 +42,8 @@ if(Python3_FOUND)
     tutti_test_needs(bench_simulators simulate strategies averaging consistency)
     # Some studies train, by programs of examples/ and tools/. These are added later, under these conditions.
     find_package(CLI11 QUIET CONFIG)
-    if(studies_python AND TUTTI_BUILD_EXAMPLES AND TUTTI_BUILD_TOOLS AND TARGET tutti::tcp AND CLI11_FOUND)
+    tutti_takes_turn(bench_studies_all takes_turn)
+    if(takes_turn AND studies_python AND TUTTI_BUILD_EXAMPLES AND TUTTI_BUILD_TOOLS AND TARGET tutti::tcp AND CLI11_FOUND)
       add_test(NAME bench_studies_all COMMAND ${studies_python} ${PROJECT_SOURCE_DIR}/bench/studies/run all --quick
                                               --programs $<TARGET_FILE_DIR:simulate> --train $<TARGET_FILE:train>
                                               --output ${CMAKE_CURRENT_BINARY_DIR}/studies)

@@ -27,6 +27,10 @@ if(TARGET tutti::cuda AND CUDAToolkit_NVCC_EXECUTABLE)
 
   # The programs of bench/gpu are built once. On a GPU they check all values, and otherwise report that they are
   # skipped. They also run on the emulated GPU, which interprets the text of kernels and replaces NVIDIA's libraries.
+  tutti_takes_turn(cuda_bench takes_turn)
+  if(NOT takes_turn)
+    return()
+  endif()
   set(bench sh ${PROJECT_SOURCE_DIR}/bench/gpu/run --into ${CMAKE_CURRENT_BINARY_DIR}/cuda_bench --part kernels)
   add_test(NAME cuda_bench_builds COMMAND ${bench} --part transports --build-only)
   add_test(NAME cuda_bench COMMAND ${bench} --built)

@@ -57,9 +57,11 @@ function(tutti_add_test_on_emulated_gpu name needs)
 endfunction()
 
 # bench/gpu compares all values whatever it measures, those of ranks on two devices included.
-tutti_add_test_on_emulated_gpu(
-  bench "" ${CMAKE_COMMAND} -E env EMULATED_GPUS=2 ${bench} --part transports --built --bytes 65536)
-set_tests_properties(emulated_gpu_bench PROPERTIES TIMEOUT 900 FIXTURES_REQUIRED cuda_bench)
+if(TEST cuda_bench_builds)
+  tutti_add_test_on_emulated_gpu(
+    bench "" ${CMAKE_COMMAND} -E env EMULATED_GPUS=2 ${bench} --part transports --built --bytes 65536)
+  set_tests_properties(emulated_gpu_bench PROPERTIES TIMEOUT 900 FIXTURES_REQUIRED cuda_bench)
+endif()
 
 set(tests cuda_errors cuda_memory cuda_peers cuda_peer_processes cuda_staged)
 if(TARGET tutti::nn_cuda)

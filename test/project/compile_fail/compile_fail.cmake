@@ -22,6 +22,10 @@ target_link_libraries(compile_fail_flags PRIVATE tutti_program)
 set(compile_fail_includes "$<JOIN:$<REMOVE_DUPLICATES:$<TARGET_PROPERTY:compile_fail_flags,INCLUDE_DIRECTORIES>>,:>")
 
 function(tutti_add_compile_fail name source compiler)
+  tutti_takes_turn(${name} takes_turn)
+  if(NOT takes_turn)
+    return()
+  endif()
   add_test(NAME ${name}
            COMMAND ${CMAKE_COMMAND} -DCOMPILER=${compiler} -DSOURCE=${source} "-DINCLUDES=${compile_fail_includes}"
                    ${ARGN}

@@ -4,6 +4,7 @@
 # sed script has changed: in_place.cpp with detail/engine/segment_runner.hpp, and device.cpp with the header of
 # cuda/detail/device whose name begins the name of the script.
 
+# Mutants take turns; programs without a change do not.
 function(tutti_add_safety_program name source)
   add_executable(${name} ${CMAKE_CURRENT_SOURCE_DIR}/project/mutants/${source}.cpp)
   target_include_directories(${name} BEFORE PRIVATE ${ARGN})
@@ -15,6 +16,10 @@ function(tutti_add_safety_program name source)
 endfunction()
 
 function(tutti_add_mutant name source header script)
+  tutti_takes_turn(${name} takes_turn)
+  if(NOT takes_turn)
+    return()
+  endif()
   set(mutated ${CMAKE_CURRENT_BINARY_DIR}/mutants/${name})
   set(original ${PROJECT_SOURCE_DIR}/include/${header})
   cmake_path(GET header PARENT_PATH folder)
@@ -54,5 +59,7 @@ foreach(script IN LISTS scripts)
   cmake_path(GET script STEM LAST_ONLY mutant)
   string(REGEX REPLACE "\\..*" "" header ${mutant})
   tutti_add_mutant(mutants_device_${mutant} device tutti/cuda/detail/device/${header}.hpp ${script})
-  tutti_precompile_for_mutant(mutants_device_${mutant})
+  if(TARGET mutants_device_${mutant})
+    tutti_precompile_for_mutant(mutants_device_${mutant})
+  endif()
 endforeach()

@@ -102,16 +102,16 @@ set_tests_properties(odr_apart PROPERTIES TIMEOUT ${timeout} LABELS packaging)
 tutti_test_needs(odr_apart odr_apart)
 
 separate_arguments(flags UNIX_COMMAND "${CMAKE_CXX_FLAGS} -std=c++20 -O0")
-add_test(NAME odr_units_disagree COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/project/odr/units_disagree.sh
-                                         $<TARGET_FILE:tutti_compiled> ${CMAKE_CXX_COMPILER} ${flags}
-                                         -I${PROJECT_SOURCE_DIR}/include)
-set_tests_properties(odr_units_disagree PROPERTIES TIMEOUT ${timeout} LABELS packaging)
-tutti_test_needs(odr_units_disagree tutti_compiled)
-add_test(NAME odr_two_versions COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/project/odr/two_versions.sh
-                                       $<TARGET_FILE:tutti_compiled> ${PROJECT_SOURCE_DIR}/include
-                                       ${CMAKE_CXX_COMPILER} ${flags})
-set_tests_properties(odr_two_versions PROPERTIES TIMEOUT ${timeout} LABELS packaging)
-tutti_test_needs(odr_two_versions tutti_compiled)
+foreach(name IN ITEMS units_disagree two_versions)
+  tutti_takes_turn(odr_${name} takes_turn)
+  if(takes_turn)
+    add_test(NAME odr_${name} COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/project/odr/${name}.sh
+                                      $<TARGET_FILE:tutti_compiled> ${PROJECT_SOURCE_DIR}/include
+                                      ${CMAKE_CXX_COMPILER} ${flags})
+    set_tests_properties(odr_${name} PROPERTIES TIMEOUT ${timeout} LABELS packaging)
+    tutti_test_needs(odr_${name} tutti_compiled)
+  endif()
+endforeach()
 add_test(NAME odr_version_in_names COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/project/odr/version_in_names.sh
                                            ${PROJECT_SOURCE_DIR}/include)
 set_tests_properties(odr_version_in_names PROPERTIES TIMEOUT 60 LABELS packaging)

@@ -5,10 +5,11 @@
 # detail/base/linkage.hpp do not link, and every installed linker names the word. A shared library that hides its
 # symbols works in a program that disagrees.
 #
-#   sh units_disagree.sh <archive of tutti/compiled.cpp> <compiler> [flag...]
+#   sh units_disagree.sh <archive of tutti/compiled.cpp> <include folder> <compiler> [flag...]
 set -eu
-archive=$1
-shift
+archive=$1 include=$2
+shift 2
+set -- "$@" "-I$include"
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"

@@ -2,6 +2,10 @@
 #
 # Runs the tests that need an RDMA device, in one boot of a guest that has one. Skipped without QEMU. The
 # programs of test/verbs are tests of their own, too, for hosts with a device.
+tutti_takes_turn(softroce takes_turn)
+if(NOT takes_turn)
+  return()
+endif()
 get_property(programs DIRECTORY PROPERTY TESTS)
 list(FILTER programs INCLUDE REGEX "^verbs_")
 list(FILTER programs EXCLUDE REGEX "_comma$")
