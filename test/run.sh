@@ -22,11 +22,11 @@ Installs what is missing (Debian, Ubuntu), builds in build/dev, and runs the tes
                      they are named
   --ci               --all, with warnings as errors; installs clang, clang-format,
                      clang-tidy, libc++, mold, Doxygen, Verilator and QEMU, too, if they can be had; tests all of whose
-                     cases sanitizers run are only read in build/dev; checks that take turns (below) do
-  --turn N           makes a third of the checks that take turns: 0, 1, 2, or "all". These are the longest that build or
-                     emulate other systems; mutants and mistakes; sources that are only read; and runs of tests under a
-                     sanitizer that build/dev runs, too. With --ci the default follows from the content of all files,
-                     so that it changes with each change; without, it is "all"
+                     cases sanitizers run are only read in build/dev; makes a third of the checks that take turns
+  --turn N           which third of the checks that take turns is made: 0, 1, 2, or "all". They are the longest ones that
+                     build or emulate other systems; mutants and mistakes; sources that are only read; and tests that
+                     both a sanitizer and build/dev run, under the sanitizer. The default is "all"; with --ci it follows
+                     from the content of all files, so that each change may make another third
   --jobs N           how many at once; the default is one per processor
   --help             this text
 TEXT
