@@ -23,10 +23,10 @@ Installs what is missing (Debian, Ubuntu), builds in build/dev, and runs the tes
   --ci               --all, with warnings as errors; installs clang, clang-format,
                      clang-tidy, libc++, mold, Doxygen, Verilator and QEMU, too, if they can be had; tests all of whose
                      cases sanitizers run are only read in build/dev; makes a third of the checks that take turns
-  --turn N           which third of the checks that take turns is made: 0, 1, 2, or "all". They are the longest ones that
-                     build or emulate other systems; mutants and mistakes; sources that are only read; and tests that
-                     both a sanitizer and build/dev run, under the sanitizer. The default is "all"; with --ci it follows
-                     from the content of all files, so that each change may make another third
+  --turn N           which third of the checks that take turns is made: 0, 1, 2, or "all". They are the longest of
+                     those that build or emulate other systems; mutants and mistakes; sources that are only read; and
+                     tests that both a sanitizer and build/dev run, under the sanitizer. The default is "all"; with
+                     --ci it follows from the content of all files, so that each change may make another third
   --jobs N           how many at once; the default is one per processor
   --help             this text
 TEXT
@@ -81,8 +81,8 @@ compiles_elsewhere=""
 leaves=OFF
 [ "$ci$plain$sanitizers" != yesyesyes ] || leaves=ON
 if [ "$ci$turn$only" = yes. ]; then
-  turn=$(find "$root/include" "$root/test" "$root/examples" "$root/bench" "$root/cmake" "$root/docs" -type f -exec cksum {} + |
-    cut -d " " -f 1 | LC_ALL=C sort | cksum | cut -d " " -f 1)
+  turn=$(cd "$root" && find include test examples bench tools cmake docs -type f -exec cksum {} + | cut -d " " -f 1 |
+    LC_ALL=C sort | cksum | cut -d " " -f 1)
   turn=$((turn % 3))
 fi
 [ "$turn" != all ] || turn=""
