@@ -57,7 +57,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(tutti_program INTERFACE --param=ggc-min-heapsize=1048576)
 endif()
 include(CheckLinkerFlag)
-foreach(linker IN ITEMS mold lld gold)  # gold is twice as fast as the usual one, mold and lld five times
+foreach(linker IN ITEMS lld gold)  # gold is twice as fast as the usual one, lld five times
   check_linker_flag(CXX -fuse-ld=${linker} tutti_links_with_${linker})
   if(tutti_links_with_${linker})
     target_link_options(tutti_program INTERFACE -fuse-ld=${linker})

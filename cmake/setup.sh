@@ -44,7 +44,7 @@ packages_for() {
     example) echo "libcli11-dev" ;;
     test) echo "libboost-test$boost-dev libeigen3-dev libssl-dev pkgconf make python3 python3-numpy python3-yaml python3-markdown" ;;
     clang) echo "clang-16 libclang-rt-16-dev clang-format-16 clang-tidy-16" ;;
-    linker) echo "mold" ;;
+    linker) echo "lld-16" ;;
     reference) echo "doxygen" ;;
     libcxx) echo "libc++-16-dev libc++abi-16-dev" ;;
     bits32) echo "g++-multilib" ;;

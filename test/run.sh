@@ -21,7 +21,7 @@ Installs what is missing (Debian, Ubuntu), builds in build/dev, and runs the tes
                      "snippets" git, for "launchers" launchers, for "cross_" cross compilers: the last two run only when
                      they are named
   --ci               --all, with warnings as errors; installs clang, clang-format,
-                     clang-tidy, libc++, mold, Doxygen, Verilator and QEMU, too, if they can be had; tests all of whose
+                     clang-tidy, libc++, lld, Doxygen, Verilator and QEMU, too, if they can be had; tests all of whose
                      cases sanitizers run are only read in build/dev; makes a third of the checks that take turns
   --turn N           which third of the checks that take turns is made: 0, 1, 2, or "all". They are the longest of
                      those that build or emulate other systems; mutants and mistakes; sources that are only read; and
