@@ -158,6 +158,7 @@ compiler_of() {
 # Builds for the sanitizers, beside the tests that already run and with what they leave of the processors. Each build's
 # output and status are in a file of `$beside`.
 build_sanitizers() {
+  renice -n 19 -p "$(exec sh -c 'echo "$PPID"')" > /dev/null || true  # before it starts other processes
   # Warnings of g++ stay warnings here: it sees ghosts in instrumented code.
   set --
   [ -z "$sanitizing" ] || set -- "$(compiler_of asan-ubsan "$sanitizing")" -DTUTTI_WERROR=$werror
@@ -202,7 +203,6 @@ if [ "$sanitizers" = yes ]; then
   builder=$!
   trap 'stop_tree "$builder"; rm -rf "$beside"' EXIT  # Ctrl-C does not reach what runs in the background
   trap 'exit 130' INT TERM
-  renice -n 19 -p "$builder" > /dev/null || true
 fi
 [ "$plain" = no ] || run_tests dev .
 if [ "$sanitizers" = yes ]; then
