@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address
+#include <tutti/detail/base/bounded_text.hpp>
 #include <tutti/error.hpp>
 #include <tutti/extend/expects.hpp>
 
@@ -45,6 +46,27 @@ BOOST_AUTO_TEST_CASE(a_code_without_room_is_left_out) {
   for (int const code : {-1, 128, 133, 512}) {
     BOOST_TEST((fault::unpack(fault{failure::unreachable, 3, 4, 0, code}.pack()) == fault{failure::unreachable, 3, 4}));
   }
+}
+
+BOOST_AUTO_TEST_CASE(an_abort_is_a_word_and_a_text) {
+  for (tutti::rank_type const culprit : {0U, 0xfffffeU, tutti::no_rank}) {
+    fault const f = fault::abort(culprit, 7, "SIGTERM");
+    BOOST_TEST((f.kind == failure::aborted && f.culprit == culprit && f.reporter == 7U));
+    BOOST_TEST((fault::unpack(f.pack(), f.reason) == f));
+    BOOST_TEST((fault::unpack(f.pack()) == fault::abort(culprit, 7, "")));
+  }
+  BOOST_TEST((fault::unpack(fault{failure::deadline, 1, 2}.pack(), "none") == fault{failure::deadline, 1, 2}));
+}
+
+BOOST_AUTO_TEST_CASE(the_reason_of_an_abort_is_cut_before_a_character) {
+  constexpr std::size_t room = fault::reason_text - 1;
+  auto const reason = [](std::string const& text) { return std::string(fault::abort(0, 0, text).reason); };
+  BOOST_TEST(reason(std::string(room, 'x')) == std::string(room, 'x'));
+  BOOST_TEST(reason(std::string(room + 1, 'x')) == std::string(room, 'x'));
+  BOOST_TEST(reason(std::string(room - 1, 'x') + "\u00e9") == std::string(room - 1, 'x'));
+  BOOST_TEST(reason(std::string(room - 2, 'x') + "\u00e9y") == std::string(room - 2, 'x') + "\u00e9");
+  BOOST_TEST(reason("a\nb\x1f") == "a b ");
+  BOOST_TEST(reason(std::string(3 * room, '\x80')) == "");
 }
 
 BOOST_AUTO_TEST_CASE(a_zero_word_is_no_fault) {

@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(another_version_secret_or_encryption_is_named) {
   newer.version = detail::tcp::hello::expected_version + 1;
   BOOST_TEST(objection(usual, endpoint_info::make(at, {}, secret)) == "");
   BOOST_TEST(
-      objection(usual, newer).starts_with("rank 1 speaks version 8 of the protocol of tcp, and rank 0 version 7"));
+      objection(usual, newer).starts_with("rank 1 speaks version 9 of the protocol of tcp, and rank 0 version 8"));
   BOOST_TEST(objection(usual, endpoint_info::make(at, {}, {})).starts_with("rank 1 has no secret, and rank 0 has one"));
   BOOST_TEST(objection(endpoint_info::make(at, {}, {}), usual).starts_with("rank 1 has a secret, and rank 0 has none"));
   BOOST_TEST(

@@ -394,6 +394,28 @@ class two_faults final : public world<3> {
   fault faults_[3];
 };
 
+/// Two ranks that pass on one abort to a third one.
+class abort_of_two final : public world<3> {
+ public:
+  abort_of_two() : world(all_poll, true) {}
+  void run(int thread) override {
+    auto const me = static_cast<rank_type>(thread);
+    if (me == 2) {
+      await([&] { return static_cast<bool>(end(2).fault()); });
+    } else {
+      end(me).revoke(cause_);
+    }
+    faults_[me] = end(me).fault();
+  }
+  void finish() override {
+    require(faults_[0] == cause_ && faults_[1] == cause_ && faults_[2] == cause_, "all ranks have the reason");
+  }
+
+ private:
+  fault cause_ = fault::abort(tutti::no_rank, 7, "why");
+  fault faults_[3];
+};
+
 /// A call that a rank reads while it is overwritten.
 class calls final : public scenario {
  public:
@@ -592,6 +614,7 @@ std::vector<program> protocols() {
   add("memory of peers, of two owners", 3, peers(), 0U, memory_of_peers::has_two_owners);
   add("faults of two, fences", 3, std::type_identity<two_faults>(), false);
   add("faults of two, membarrier", 3, std::type_identity<two_faults>(), true);
+  add("abort of two", 3, std::type_identity<abort_of_two>());
   add("two senders, fences", 3, std::type_identity<two_senders>(), false);
   add("two senders, membarrier", 3, std::type_identity<two_senders>(), true);
   add("full mailbox", 2, std::type_identity<messages>(), all_sleep, true, 4, sizes{96, 96, 96, 96, 8});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/collective/abort_handle.hpp>
 #include <tutti/detail/communicator/access.hpp>
 #include <tutti/detail/communicator/joint_rendezvous.hpp>
 #include <tutti/detail/communicator/rank_state.hpp>
@@ -17,6 +18,7 @@
 
 #include <atomic>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -38,9 +40,9 @@ struct world_options {
 ///     world = detector.shrink();
 ///
 /// Cost: its transport, and the records of the last operations; 3 ns for each call, to check the calling thread.
-/// Thread safety: one thread at a time; it may be handed to another thread, also with operations under way. If two
-/// threads use it at once, one gets a precondition_error, and the epoch fails. Different communicators are independent
-/// of each other.
+/// Thread safety: one thread at a time, but for `abort`; it may be handed to another thread, also with operations under
+/// way. If two threads use it at once, one gets a precondition_error, and the epoch fails. Different communicators are
+/// independent of each other.
 template <transport Transport, rank_type N = dynamic, tracer Trace = no_trace>
 class communicator {
   struct state;
@@ -131,6 +133,17 @@ class communicator {
 
   /// The flight recorder: the last operations of this rank, oldest first.
   [[nodiscard]] recorder const& recent() const { return get_state().recent; }
+
+  /// Ends the world on purpose: all operations of this communicator, and of all others that were split or duplicated
+  /// from the same world, end on every rank with error(failure::aborted), which names this rank and the reason. So do
+  /// later ones. The first abort of a world counts.
+  ///
+  /// Ranks that share memory have the fault at once. Other ranks are told by this one: within 10 ms if it waits, else
+  /// in its next call. Any thread may call this while this communicator exists.
+  /// @param reason at most 55 bytes of it are sent
+  void abort(std::string_view reason) const { aborter()(reason); }
+  /// A handle that aborts this world from a signal handler, or from a thread that may outlive this communicator.
+  [[nodiscard]] abort_handle aborter() const { return detail::access::make_abort_handle<abort_handle>(get_state()); }
 
   /// Advances all operations under way, here and on all communicators on which this thread has started some. Never
   /// waits.

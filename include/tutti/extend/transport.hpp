@@ -124,6 +124,15 @@ concept announces_departure = transport<T> && requires(T& t, fault const& cause)
   { t.announce_departure(cause) } -> std::same_as<void>;
 };
 
+/// A transport whose fault, or a part of it, is in memory that ranks share. `revoke_in_memory` does as `revoke` does,
+/// at once for all ranks that share it, and `fault_in_memory` returns the fault there. Any thread may call both, at any
+/// time in the life of the transport, and so may a signal handler.
+template <class T>
+concept revokes_in_memory = transport<T> && requires(T& t, T const& c, fault const& cause) {
+  { t.revoke_in_memory(cause) } noexcept -> std::same_as<void>;
+  { c.fault_in_memory() } noexcept -> std::same_as<tutti::fault>;
+};
+
 /// A transport whose receivers may read a message in the sender's memory: `shares(peer, flow, bytes)` is true if that
 /// peer would.
 template <class T>

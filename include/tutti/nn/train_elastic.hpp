@@ -12,7 +12,7 @@ namespace tutti::inline v0_1_0::nn {
 /// new world, and restores each rank's model as `latest_state` says.
 ///
 /// Collective. Cost without faults: that of a failure_detector.
-/// @throws error if the ranks disagree about what they do, which no shrink repairs; errors of
+/// @throws error if the ranks disagree about what they do, which no shrink repairs, or one aborts the world; errors of
 /// `failure_detector::shrink`; other exceptions of train
 template <class Communicator, class Train, class Rejoin>
 void train_elastic(Communicator& world, duration patience, Train&& train, Rejoin&& rejoin) {
@@ -23,7 +23,7 @@ void train_elastic(Communicator& world, duration patience, Train&& train, Rejoin
       part();
       return true;
     } catch (error const& e) {
-      if (e.kind() == failure::mismatch || e.kind() == failure::protocol) {
+      if (e.kind() == failure::mismatch || e.kind() == failure::protocol || e.kind() == failure::aborted) {
         throw;
       }
       cause = e;

@@ -264,6 +264,19 @@ class by_locality {
       adopt(cause);
     }
   }
+  /// Makes a fault known to the ranks of this host, and through any that waits to all. For any thread and for signal
+  /// handlers.
+  void revoke_in_memory(tutti::fault const& cause) noexcept
+    requires revokes_in_memory<IntraHost>
+  {
+    intra_host_->revoke_in_memory(cause);
+  }
+  /// The fault known to the ranks of this host, for any thread and for signal handlers.
+  [[nodiscard]] tutti::fault fault_in_memory() const noexcept
+    requires revokes_in_memory<IntraHost>
+  {
+    return intra_host_->fault_in_memory();
+  }
   /// Tells the other ranks the reason why this one leaves: a fault in another communicator of its world.
   void announce_departure(tutti::fault const& cause)
     requires(announces_departure<IntraHost> || announces_departure<InterHost>)

@@ -135,6 +135,10 @@ class loopback {
   void probe() noexcept {}
   /// Makes a fault known to every member; the first one takes precedence.
   void revoke(tutti::fault cause) noexcept { endpoint_.revoke(cause); }
+  /// Does as `revoke` does, for any thread and for signal handlers.
+  void revoke_in_memory(tutti::fault const& cause) noexcept { endpoint_.revoke(cause); }
+  /// The fault, for any thread and for signal handlers.
+  [[nodiscard]] tutti::fault fault_in_memory() const noexcept { return endpoint_.fault(); }
   /// Tells the other ranks the reason why this one leaves: a fault in another communicator of its world.
   void announce_departure(tutti::fault const& cause) noexcept { endpoint_.announce_departure(cause); }
   /// Returns once nothing accesses this rank's memory any more; called after a fault.

@@ -26,6 +26,12 @@ struct access {
     return meet.whole();
   }
 
+  /// Makes a handle that aborts the world of a communicator.
+  template <class Handle>
+  [[nodiscard]] static Handle make_abort_handle(rank_state const& state) noexcept {
+    return Handle(state.kin->get_family());
+  }
+
   /// Makes a request from a started operation.
   template <class Request>
   [[nodiscard]] static Request make_request(operation_handle&& operation) noexcept {

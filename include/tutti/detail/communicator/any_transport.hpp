@@ -28,6 +28,8 @@ struct transport_calls {
   aggregator_report (*report_aggregator)(void const*) = nullptr;      ///< null unless it `reports_aggregators`
   void (*announce_departure)(void*, tutti::fault const&) = nullptr;   ///< null unless it `announces_departure`
   std::string (*describe_address)(void const*, rank_type) = nullptr;  ///< null unless ranks have addresses
+  void (*revoke_in_memory)(void*, tutti::fault const&) = nullptr;     ///< null, as the next, unless it has both
+  tutti::fault (*fault_in_memory)(void const*) = nullptr;
 
   template <class Transport>
   [[nodiscard]] static constexpr transport_calls make() noexcept {
@@ -63,6 +65,14 @@ struct transport_calls {
     if constexpr (requires(transport_type const& value, rank_type r) { value.describe_address(r); }) {
       calls.describe_address = [](void const* object, rank_type r) {
         return static_cast<transport_type const*>(object)->describe_address(r);
+      };
+    }
+    if constexpr (revokes_in_memory<transport_type>) {
+      calls.revoke_in_memory = [](void* object, tutti::fault const& cause) {
+        static_cast<transport_type*>(object)->revoke_in_memory(cause);
+      };
+      calls.fault_in_memory = [](void const* object) {
+        return static_cast<transport_type const*>(object)->fault_in_memory();
       };
     }
     if constexpr (announces_departure<transport_type>) {
@@ -109,6 +119,16 @@ class any_transport {
   /// The address of a rank, and the time for which connecting to it has failed; empty if it has no address.
   [[nodiscard]] std::string describe_address(rank_type r) const {
     return calls_->describe_address == nullptr ? std::string() : calls_->describe_address(object_, r);
+  }
+  /// Makes a fault known at once to the ranks that share memory with this one. Async-signal-safe.
+  void revoke_in_memory(tutti::fault const& cause) const noexcept {
+    if (calls_->revoke_in_memory != nullptr) {
+      calls_->revoke_in_memory(object_, cause);
+    }
+  }
+  /// The fault that these ranks know; empty if there are none. Async-signal-safe.
+  [[nodiscard]] tutti::fault fault_in_memory() const noexcept {
+    return calls_->fault_in_memory == nullptr ? tutti::fault{} : calls_->fault_in_memory(object_);
   }
   /// Tells peers, if the transport can, the fault that makes this rank leave.
   void announce_departure(tutti::fault const& cause) const {

@@ -20,6 +20,7 @@
 #include <tutti/extend/secret.hpp>
 #include <tutti/extend/trace.hpp>
 
+#include <atomic>
 #include <bit>
 #include <string>
 #include <string_view>
@@ -101,6 +102,12 @@ struct rank_state : progress_entry {
       }
     }
   }
+  /// Revokes the epoch if the world was aborted, by this rank or as it noticed elsewhere.
+  [[gnu::always_inline]] void carry_out_abort() noexcept {
+    if (is_aborted.load(std::memory_order_relaxed)) [[unlikely]] {
+      kin->carry_out_abort();
+    }
+  }
   /// Fails the epoch, because peers would wait for an operation that this rank does not run.
   TUTTI_DECL void end_epoch() noexcept;
   /// Fails the epoch and ends all operations, since no thread may begin a turn any more.
@@ -131,9 +138,10 @@ struct rank_state : progress_entry {
                                         std::vector<rank_type> at_fault) const;
 
   sole_user user;
-  bool calls_system = false;  ///< the transport makes system calls other than to wake a peer
-  bool is_advancing = false;  ///< an operation is being advanced, and may be calling a user's reduction
-  bool has_given_up = false;  ///< a reduction has given up an operation meanwhile
+  bool calls_system = false;            ///< the transport makes system calls other than to wake a peer
+  bool is_advancing = false;            ///< an operation is being advanced, and may be calling a user's reduction
+  bool has_given_up = false;            ///< a reduction has given up an operation meanwhile
+  std::atomic<bool> is_aborted{false};  ///< the world was aborted, and this transport may not know yet
   rank_type rank;
   std::uint32_t fork_generation = fork_guard::generation();  ///< fork generation of the process that made it
   operation_list operations;
@@ -162,6 +170,7 @@ struct rank_state : progress_entry {
   TUTTI_DECL void append_circle(std::string& text, std::uint64_t circle) const;
   TUTTI_DECL void append_others_missing(std::string& text, rank_type culprit) const;
   TUTTI_DECL void append_deadline(std::string& text, tutti::fault const& cause) const;
+  TUTTI_DECL void append_abort(std::string& text, tutti::fault const& cause) const;
   TUTTI_DECL void append_loss(std::string& text, tutti::fault const& cause) const;
   [[nodiscard]] TUTTI_DECL std::vector<rank_type> at_fault(tutti::fault const& cause) const;
 };
@@ -175,6 +184,7 @@ class call_guard {
     expects(entry_ != sole_user::entry::conflict, rank_state::two_threads);
     state_.claim();  // afterwards, no other thread advances operations here
     state_.expect_callable();
+    state_.carry_out_abort();
   }
   call_guard(call_guard const&) = delete;
   call_guard& operator=(call_guard const&) = delete;

@@ -108,6 +108,10 @@ TUTTI_DECL void rank_state::probe() {
   cancellation_shield const shield(cancellation_shield::points::silent);
   call_guard guard(*this);
   transport.probe();
+  if (kin != nullptr) {
+    kin->look_for_abort();
+  }
+  carry_out_abort();
   operations.publish_wait();
   operations.check_deadlines();
   if (progress_list* const other_entries = progress_list::current_unless_only(*this)) [[unlikely]] {
@@ -122,6 +126,7 @@ TUTTI_DECL bool rank_state::move_on() noexcept {
   if (is_advancing || is_inherited()) {  // a reduction waits on another communicator, or this is a forked child
     return is_advancing;
   }
+  carry_out_abort();
   try {
     if (!transport.waits_itself()) {
       transport.poll();
@@ -247,6 +252,16 @@ TUTTI_DECL void rank_state::append_loss(std::string& text, tutti::fault const& c
   }
 }
 
+TUTTI_DECL void rank_state::append_abort(std::string& text, tutti::fault const& cause) const {
+  std::string_view const reason = bounded_text(cause.reason);
+  std::string_view const separator = reason.empty() ? "" : ": ";
+  if (cause.culprit == no_rank) {
+    append(text, {"rank ", cause.reporter, " of the world aborted it", separator, reason});
+  } else {
+    append(text, {words(cause.culprit), " aborted the world", separator, reason});
+  }
+}
+
 /// The ranks that an error names. If the calls of two ranks differ, each names the other, since either may be wrong. If
 /// two ranks cannot connect, both are named, since either may have the wrong address.
 TUTTI_DECL std::vector<rank_type> rank_state::at_fault(tutti::fault const& cause) const {
@@ -289,6 +304,9 @@ TUTTI_DECL error rank_state::explain(tutti::fault const& cause, labelled_call co
       append(text, {words(cause.culprit), " gave up its operation", cause.code == 0 ? "" : ": ",
                     cause.code == 0 ? std::string() : advise_on_errno(cause.code)});
       break;
+    case failure::aborted:
+      append_abort(text, cause);
+      break;
     case failure::none:
     case failure::protocol:
     case failure::join:
@@ -298,7 +316,7 @@ TUTTI_DECL error rank_state::explain(tutti::fault const& cause, labelled_call co
     append(text, {", in another communicator of the same world"});
   }
   if (cause.reporter != rank && cause.reporter != no_rank && cause.reporter != cause.culprit &&
-      cause.kind != failure::unreachable) {
+      cause.kind != failure::unreachable && cause.kind != failure::aborted) {
     append(text, {"; noticed by ", words(cause.reporter)});
   }
   if (cause.kind == failure::deadline) {

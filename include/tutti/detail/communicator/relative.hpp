@@ -2,11 +2,13 @@
 #pragma once
 
 #include <tutti/detail/base/linkage.hpp>
+#include <tutti/detail/communicator/family.hpp>
 #include <tutti/detail/core/world_local.hpp>
 #include <tutti/extend/error.hpp>
 #include <tutti/extend/intrusive_pointer.hpp>
 #include <tutti/extend/types.hpp>
 
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
@@ -20,6 +22,10 @@ struct rank_state;  // its header defines the members of `relative`
 /// being at fault there. So the rank notes the fault in each of them, in its numbers, as the reason to leave, and tells
 /// it when it leaves. A reason lapses when another operation is started on that communicator.
 ///
+/// An abort of one is an abort of all: of the world. Each rank that notices it in one of its communicators ends the
+/// others. Memory that a transport shares has the fault at once; the other ranks are told by the thread that uses the
+/// communicator, in its next call or at the next step of a wait.
+///
 /// Thread safety: different threads may use the communicators.
 class relative {
  public:
@@ -30,11 +36,18 @@ class relative {
   relative& operator=(relative const&) = delete;
   TUTTI_DECL ~relative();
 
-  /// Notes a fault of this communicator as a reason to leave the others.
+  /// Notes a fault of this communicator as a reason to leave the others. An abort ends them.
   TUTTI_DECL void tell(tutti::fault const& cause) noexcept;
   /// The fault that makes this rank leave the communicator; empty if there is none, or if an operation was started
   /// since.
   [[nodiscard]] TUTTI_DECL tutti::fault reason_to_leave() const noexcept;
+
+  /// The family, for an abort.
+  [[nodiscard]] intrusive_pointer<family> const& get_family() const noexcept { return family_; }
+  /// Revokes the epoch because of an abort. Called by the thread that uses the communicator.
+  TUTTI_DECL void carry_out_abort() noexcept;
+  /// Aborts the world if a peer has, as far as the memory of other communicators tells.
+  TUTTI_DECL void look_for_abort() noexcept;
 
   /// The value shared by all communicators of one world. @pre T is always one type
   template <class T>
@@ -43,8 +56,11 @@ class relative {
   }
 
  private:
-  class family;
+  friend class family;
 
+  /// Lets memory that the transport shares have the fault at once, and the communicator's thread tell all other ranks.
+  /// Async-signal-safe; any thread may call it.
+  TUTTI_DECL void end_soon(tutti::fault const& cause_in_world) noexcept;
   [[nodiscard]] rank_type in_world(rank_type r) const noexcept {
     return r == no_rank || in_world_.empty() ? r : in_world_[r];
   }
@@ -55,7 +71,7 @@ class relative {
   intrusive_pointer<family> family_;
   world_local world_local_;
   std::vector<rank_type> in_world_;  ///< number in the world, by rank; empty: identical
-  relative* next_ = nullptr;
+  std::atomic<relative*> next_{nullptr};
   tutti::fault reason_{};       ///< guarded by the family's lock, like noted_at_
   std::uint64_t noted_at_ = 0;  ///< operations started here before reason_ was noted
 };

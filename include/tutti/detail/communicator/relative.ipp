@@ -6,29 +6,69 @@
 #include <tutti/detail/core/monitor.hpp>
 
 #include <atomic>
+#include <cerrno>
+#include <pthread.h>
+#include <sched.h>
 
 namespace tutti::inline v0_1_0::detail::inline communicator {
 
-/// The list of related communicators that exist now. Destroyed with the last of them.
-class relative::family {
- public:
-  void add_reference() noexcept { holders_.fetch_add(1, std::memory_order_relaxed); }
-  void drop_reference() noexcept {
-    if (holders_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-      delete this;
-    }
+// --- family
+
+// A walk reads the list without the lock, as a signal handler must. `remove` unlinks a communicator, then waits until
+// no walk is under way that may have found it before; the order of all these accesses is sequentially consistent.
+template <class F>
+void family::for_each(F f) noexcept {
+  walkers_.fetch_add(1);
+  for (relative* member = first_.load(); member != nullptr; member = member->next_.load()) {
+    f(*member);
   }
+  walkers_.fetch_sub(1);
+}
 
-  monitor lock;
-  relative* first = nullptr;
+TUTTI_DECL void family::abort(rank_type rank, std::string_view reason) noexcept {
+  if (fork_guard::forked_since(fork_generation_) || has_cause_.exchange(true)) {
+    return;
+  }
+  int const system_error = errno;
+  int cancel_state = 0;
+  ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+  cause_ = tutti::fault::abort(rank, rank, reason);
+  is_aborted_.store(true);
+  for_each([this](relative& member) { member.end_soon(cause_); });
+  ::pthread_setcancelstate(cancel_state, nullptr);
+  errno = system_error;
+}
 
- private:
-  std::atomic<std::uint32_t> holders_{1};
-};
+TUTTI_DECL void family::add(relative& member) noexcept {
+  {
+    monitor_lock const lock(lock_);
+    member.next_.store(first_.load());
+    first_.store(&member);
+  }
+  if (is_aborted_.load()) {  // by a walk that may have missed it
+    member.end_soon(cause_);
+  }
+}
+
+TUTTI_DECL void family::remove(relative& member) noexcept {
+  {
+    monitor_lock const lock(lock_);
+    std::atomic<relative*>* link = &first_;
+    while (link->load() != &member) {
+      link = &link->load()->next_;
+    }
+    link->store(member.next_.load());
+  }
+  while (walkers_.load() != 0) {
+    ::sched_yield();
+  }
+}
+
+// --- relative
 
 TUTTI_DECL relative::relative(rank_state& state, rank_state const* whole)
     : state_(state),
-      family_(whole != nullptr ? whole->kin->family_ : intrusive_pointer<family>(new family)),
+      family_(whole != nullptr ? whole->kin->family_ : intrusive_pointer<family>(new family(state.rank))),
       world_local_(whole != nullptr ? whole->kin->world_local_ : world_local()) {
   world_local_.begin_world();
   if (whole != nullptr) {
@@ -36,10 +76,8 @@ TUTTI_DECL relative::relative(rank_state& state, rank_state const* whole)
       in_world_.push_back(whole->kin->in_world(r));
     }
   }
-  monitor_lock const lock(family_->lock);
-  next_ = family_->first;
-  family_->first = this;
   state.kin = this;
+  family_->add(*this);
 }
 
 /// A forked child tells no peer, and never locks: a thread that it lacks may hold the lock.
@@ -47,14 +85,8 @@ TUTTI_DECL relative::~relative() {
   if (state_.is_inherited()) {
     return;
   }
-  {
-    monitor_lock const lock(family_->lock);
-    relative** link = &family_->first;
-    while (*link != this) {
-      link = &(*link)->next_;
-    }
-    *link = next_;
-  }
+  family_->remove(*this);
+  state_.carry_out_abort();
   if (tutti::fault const cause = reason_to_leave()) {
     state_.transport.announce_departure(cause);
   }
@@ -64,8 +96,11 @@ TUTTI_DECL void relative::tell(tutti::fault const& cause) noexcept {
   if (state_.is_inherited()) {
     return;
   }
-  monitor_lock const lock(family_->lock);
-  for (relative* r = family_->first; r != nullptr; r = r->next_) {
+  if (cause.kind == failure::aborted) {
+    return family_->abort(cause.reporter, bounded_text(cause.reason));
+  }
+  monitor_lock const lock(family_->lock_);
+  for (relative* r = family_->first_.load(); r != nullptr; r = r->next_.load()) {
     std::uint64_t const now = r->state_.recent.start_count();
     if (r != this && (!r->reason_ || r->noted_at_ != now)) {
       r->reason_ = r->translate(cause, *this);
@@ -74,8 +109,33 @@ TUTTI_DECL void relative::tell(tutti::fault const& cause) noexcept {
   }
 }
 
+TUTTI_DECL void relative::end_soon(tutti::fault const& cause_in_world) noexcept {
+  tutti::fault cause = cause_in_world;
+  cause.culprit = from_world(cause.reporter);
+  state_.transport.revoke_in_memory(cause);
+  state_.is_aborted.store(true, std::memory_order_release);
+}
+
+TUTTI_DECL void relative::carry_out_abort() noexcept {
+  state_.is_aborted.exchange(false, std::memory_order_acquire);
+  tutti::fault cause = family_->cause_;
+  cause.culprit = from_world(cause.reporter);
+  try {
+    state_.transport.revoke(cause);
+  } catch (...) {
+  }
+}
+
+TUTTI_DECL void relative::look_for_abort() noexcept {
+  family_->for_each([this](relative& member) {
+    if (tutti::fault const cause = member.state_.transport.fault_in_memory(); cause.kind == failure::aborted) {
+      family_->abort(cause.reporter, bounded_text(cause.reason));
+    }
+  });
+}
+
 TUTTI_DECL tutti::fault relative::reason_to_leave() const noexcept {
-  monitor_lock const lock(family_->lock);
+  monitor_lock const lock(family_->lock_);
   return reason_ && noted_at_ == state_.recent.start_count() ? reason_ : tutti::fault{};
 }
 

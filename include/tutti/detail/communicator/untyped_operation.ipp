@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/base/bounded_text.hpp>
 #include <tutti/detail/communicator/rank_state.hpp>
 #include <tutti/detail/communicator/relative.hpp>
 #include <tutti/detail/communicator/straggler_search.hpp>
@@ -35,17 +36,7 @@ TUTTI_DECL void untyped_operation::withdraw() {
 // --- label
 
 TUTTI_DECL void untyped_operation::numbered_label::set(std::string_view source) noexcept {
-  std::size_t length = source.size();
-  if (length >= sizeof text) {
-    length = sizeof text - 1;
-    while (length != 0 && (static_cast<unsigned char>(source[length]) & 0xc0U) == 0x80) {
-      --length;
-    }
-  }
-  for (std::size_t i = 0; i != length; ++i) {
-    text[i] = static_cast<unsigned char>(source[i]) < 0x20 ? ' ' : source[i];
-  }
-  text[length] = 0;
+  copy_bounded(source, text);
   ++number;
 }
 TUTTI_DECL void untyped_operation::set_label(numbered_label const& next) noexcept {

@@ -40,9 +40,10 @@ class cancellation_shield {
     }
   }
   static void end() noexcept {
-    if (--depth == 0) {
+    if (depth == 1) {
       ::pthread_setcancelstate(previous_state, nullptr);
     }
+    --depth;  // last, so that a shield of a signal handler always finds the state as it is, or is an inner one
   }
 
   /// Ends a cancelled thread here. @pre cancellation is disabled, and no caller is noexcept

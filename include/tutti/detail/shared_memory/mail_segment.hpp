@@ -5,12 +5,45 @@
 #include <tutti/detail/shared_memory/mailbox.hpp>
 #include <tutti/detail/shared_memory/probe_limit.hpp>
 #include <tutti/detail/shared_memory/waiting_board.hpp>
+#include <tutti/extend/fault.hpp>
 #include <tutti/extend/types.hpp>
 
 #include <atomic>
+#include <cstring>
 #include <new>
 
 namespace tutti::inline v0_1_0::detail::inline shared_memory {
+
+/// The reason of an abort, beside the fault word, which has no room for it. A rank writes the reason of the abort that
+/// it makes known, or passes on from elsewhere, once, and sets the fault word afterwards. So all reasons of one
+/// aborting rank are equal, and any of them is right.
+class alignas(cache_line) abort_note {
+ public:
+  /// Writes a note, unless there is one. Async-signal-safe; threads may call it at the same time.
+  void write(tutti::fault const& cause) noexcept {
+    std::uint32_t expected = empty;
+    if (state_.compare_exchange_strong(expected, under_way, std::memory_order_relaxed)) {
+      aborting_rank_ = cause.reporter;
+      std::memcpy(reason_, cause.reason, sizeof reason_);
+      state_.store(complete, std::memory_order_release);
+    }
+  }
+  /// Adds the reason to a fault, if this is the note of that abort. Returns true if it is.
+  [[nodiscard]] bool read(tutti::fault& cause) const noexcept {
+    bool const fits = state_.load(std::memory_order_acquire) == complete && aborting_rank_ == cause.reporter;
+    if (fits) {
+      std::memcpy(cause.reason, reason_, sizeof reason_);
+    }
+    return fits;
+  }
+
+ private:
+  enum : std::uint32_t { empty, under_way, complete };
+
+  std::atomic<std::uint32_t> state_{empty};
+  rank_type aborting_rank_ = no_rank;
+  char reason_[tutti::fault::reason_text] = {};
+};
 
 /// Words by which a rank informs its peers, on a cache line for each rate of change.
 struct member_lines {
@@ -20,6 +53,7 @@ struct member_lines {
   std::atomic<std::uint64_t> leave_reason{0};                  ///< packed fault that made it leave
   alignas(cache_line) std::atomic<std::uint32_t> asleep{0};    ///< its doorbell must be rung
   alignas(cache_line) std::atomic<std::uint32_t> touching{0};  ///< mark of foreign_memory
+  abort_note abort;
 };
 
 /// Words that all ranks write, but rarely: one line is enough. An epoch is the life of a world until its first fault.
@@ -61,7 +95,7 @@ class mail_segment {
   [[nodiscard]] std::byte* base() const noexcept { return base_; }
   [[nodiscard]] rank_type size() const noexcept { return ranks_; }
   /// The fault of the epoch, packed. It is set once and complete in itself: it orders nothing else, so all accesses are
-  /// relaxed.
+  /// relaxed. Only an abort has a note, which is read after the word.
   [[nodiscard]] std::atomic<std::uint64_t>& fault() const noexcept { return object_at<epoch_line>(0)->fault; }
   [[nodiscard]] probe_limit& probes() const noexcept { return object_at<epoch_line>(0)->probes; }
   [[nodiscard]] member_lines& member(rank_type r) const noexcept { return *object_at<member_lines>(member_offset(r)); }

@@ -164,11 +164,14 @@ class rank_mailboxes {
   void wake() noexcept { segment_.member(rank_).asleep.store(0, std::memory_order_relaxed); }
 
   [[nodiscard, gnu::always_inline]] tutti::fault fault() const noexcept {
-    std::uint64_t const word = fault_->load(std::memory_order_relaxed);
-    return word == 0 ? tutti::fault{} : tutti::fault::unpack(word);
+    if (fault_->load(std::memory_order_relaxed) == 0) [[likely]] {
+      return {};
+    }
+    return read_fault();
   }
 
-  /// Sets the fault. A peer that left because of a fault elsewhere is not lost: that fault is set instead.
+  /// Sets the fault. A peer that left because of a fault elsewhere is not lost: that fault is set instead. Any thread
+  /// and a signal handler may call this, as `fault`.
   TUTTI_DECL void revoke(tutti::fault cause) noexcept;
   /// Notes the fault that makes this rank leave.
   void announce_departure(tutti::fault const& cause) noexcept {
@@ -269,6 +272,7 @@ class rank_mailboxes {
   }
   TUTTI_DECL void wake_up(rank_type peer) noexcept;
   TUTTI_DECL void ring_all() noexcept;
+  [[nodiscard]] TUTTI_DECL tutti::fault read_fault() const noexcept;
   TUTTI_DECL void report_lost(rank_type peer) noexcept;
   [[nodiscard]] tutti::fault leave_reason_of(rank_type peer) const noexcept {
     return tutti::fault::unpack(segment_.member(peer).leave_reason.load(std::memory_order_relaxed));

@@ -73,10 +73,25 @@ TUTTI_DECL void rank_mailboxes::revoke(tutti::fault cause) noexcept {
       cause = leave_reason_of(r);
     }
   }
-  if (cause) {
+  if (cause.kind == failure::aborted) {
+    segment_.member(rank_).abort.write(cause);
+    fault_->compare_exchange_strong(no_fault, cause.pack(), std::memory_order_release, std::memory_order_relaxed);
+  } else if (cause) {
     fault_->compare_exchange_strong(no_fault, cause.pack(), std::memory_order_relaxed);
+  }
+  if (cause) {
     ring_all();
   }
+}
+/// The fault that is set, with the reason if it is an abort.
+TUTTI_DECL tutti::fault rank_mailboxes::read_fault() const noexcept {
+  tutti::fault cause = tutti::fault::unpack(fault_->load(std::memory_order_relaxed));
+  if (cause.kind == failure::aborted) {
+    static_cast<void>(fault_->load(std::memory_order_acquire));  // the note was written before the word
+    for (rank_type r = 0; r < size_ && !segment_.member(r).abort.read(cause); ++r) {
+    }
+  }
+  return cause;
 }
 
 TUTTI_DECL bool rank_mailboxes::claims_probe(time_point now) noexcept {

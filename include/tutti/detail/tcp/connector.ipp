@@ -37,7 +37,7 @@ TUTTI_DECL hello connector::make_hello(hello_kind kind, rank_type peer) const no
   message.sender = rank_;
   message.receiver = peer;
   message.flags = options_.encryption ? hello::encrypts : 0U;
-  message.fault = handler_.fault().pack();
+  message.set_fault(handler_.fault());
   message.window = options_.window;
   return message;
 }
@@ -109,7 +109,7 @@ TUTTI_DECL void connector::connect(rank_type peer) {
     establish(attempt.take_socket(), attempt.request(), answer);
   } else if (answer.kind == hello_kind::revoke) {
     attempt.end();
-    handler_.receive_fault(tutti::fault::unpack(answer.fault));
+    handler_.receive_fault(answer.get_fault());
   } else {
     attempt.wait_for_peer(options_.handshake);
   }
@@ -126,11 +126,11 @@ TUTTI_DECL char const* connector::arrive(descriptor& socket, hello const& peer_h
     return objection;
   }
   if (peer_hello.kind == hello_kind::excuse) {
-    handler_.receive_excuse(peer_hello.sender, tutti::fault::unpack(peer_hello.fault));
+    handler_.receive_excuse(peer_hello.sender, peer_hello.get_fault());
     return nullptr;
   }
   if (peer_hello.kind == hello_kind::revoke) {
-    handler_.receive_fault(tutti::fault::unpack(peer_hello.fault));
+    handler_.receive_fault(peer_hello.get_fault());
   }
   connect_attempt const* const own_attempt = attempts_[peer_hello.sender].get();
   bool const is_crossed = handler_.is_connected(peer_hello.sender) ||

@@ -18,7 +18,9 @@ TUTTI_DECL tutti::fault fault_broadcast::sanitize(tutti::fault claim, rank_type 
     claim.kind = failure::protocol;
   }
   claim.culprit = claim.culprit < size ? claim.culprit : no_rank;
-  claim.reporter = claim.reporter < size ? claim.reporter : no_rank;
+  if (claim.kind != failure::aborted) {  // its reporter is a number in the world
+    claim.reporter = claim.reporter < size ? claim.reporter : no_rank;
+  }
   claim.circle &= fault::bit_of(size) != 0 ? fault::bit_of(size) - 1 : claim.circle;
   return claim;
 }
@@ -28,7 +30,7 @@ TUTTI_DECL bool fault_broadcast::send(connection& link) const {
     return true;
   }
   if (!link.writer.is_mid_piece()) {
-    link.writer.queue_control_frame({.kind = frame_kind::revoke, .bytes = fault_.pack()});
+    link.writer.queue_control_frame(frame::with_fault(frame_kind::revoke, fault_));
     link.flush();
   }
   return link.is_sent() && !link.writer.is_mid_piece();

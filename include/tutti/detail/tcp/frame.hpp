@@ -5,6 +5,7 @@
 #include <tutti/extend/message.hpp>
 #include <tutti/extend/operation.hpp>
 
+#include <bit>
 #include <cstddef>
 #include <cstring>
 #include <span>
@@ -17,8 +18,8 @@ namespace tutti::inline v0_1_0::detail::tcp {
 ///                fields                                        the receiver
 ///     piece      `part` bytes of a message of `bytes` bytes    reads it to a place or fragment; `view` checks the call
 ///     credit     `credits`, which pieces have, too             enlarges the windows of its own sending half
-///     revoke     `bytes`: the packed fault of the world        adopts the fault, and forwards it to its own peers
-///     bye        `bytes`: the packed reason to leave, or 0     does not report the end of the stream as a fault
+///     revoke     `bytes`, `reason`: the fault of the world     adopts the fault, and forwards it to its own peers
+///     bye        `bytes`, `reason`: why it leaves, or 0        does not report the end of the stream as a fault
 ///     call_query                                               sends a call_reply for this lane
 ///     call_reply `number`, `sender_call`; `bytes` 0: no call   compares it with its own call at `detect_mismatch`
 ///     wait_query `number` of the query                         sends a wait_reply for each lane on which it waits
@@ -63,16 +64,35 @@ struct alignas(64) frame {
   std::uint32_t number = 0;  ///< number of the flow; in a wait_query: of the query
   std::uint32_t part = 0;    ///< see frame_kind, as for `bytes`
   std::uint64_t bytes = 0;
-  call sender_call{};
+  call sender_call{};                      ///< in a revoke or a bye: the bytes of the reason of an abort
   std::uint32_t credits[lane_count] = {};  ///< in pieces and credit frames: window_cost() returned, per lane
   std::uint32_t rest[3] = {};              ///< zeros: padding would carry bytes of this process
+
+  /// A revoke or a bye. The reason has the place of the call, which these do not have.
+  [[nodiscard]] static frame with_fault(frame_kind kind, tutti::fault const& cause) noexcept {
+    reason_bytes reason;
+    copy_bounded(bounded_text(cause.reason), reason.text);
+    return {.kind = kind, .bytes = cause.pack(), .sender_call = std::bit_cast<call>(reason)};
+  }
+  [[nodiscard]] constexpr bool has_fault() const noexcept {
+    return kind == frame_kind::revoke || kind == frame_kind::bye;
+  }
+  [[nodiscard]] tutti::fault get_fault() const noexcept {
+    auto const reason = std::bit_cast<reason_bytes>(sender_call);
+    return tutti::fault::unpack(bytes, bounded_text(reason.text));
+  }
 
   /// True if a correct peer can have sent it.
   [[nodiscard]] constexpr bool is_valid() const noexcept {
     return mark == expected_mark && kind >= frame_kind::piece && kind <= frame_kind::wait_reply && lane < lane_count &&
-           sender_call.kind <= operation_kind::split &&
+           (has_fault() || sender_call.kind <= operation_kind::split) &&
            (kind != frame_kind::piece || (part <= bytes && (part != 0 || bytes == 0)));
   }
+
+ private:
+  struct reason_bytes {
+    char text[tutti::fault::reason_text];
+  };
 };
 static_assert(sizeof(frame) == 128 && offsetof(frame, rest) + sizeof(frame::rest) == sizeof(frame) &&
               std::is_trivially_copyable_v<frame>);

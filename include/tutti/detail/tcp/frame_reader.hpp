@@ -322,11 +322,11 @@ class frame_reader {
       case frame_kind::credit:
         return;
       case frame_kind::revoke:
-        revoke_fault_ = revoke_fault_ ? revoke_fault_ : tutti::fault::unpack(header.bytes);
+        revoke_fault_ = revoke_fault_ ? revoke_fault_ : header.get_fault();
         return;
       case frame_kind::bye:
         has_said_bye_ = true;
-        leave_reason_ = tutti::fault::unpack(header.bytes);
+        leave_reason_ = header.get_fault();
         return;
       case frame_kind::call_query:
       case frame_kind::call_reply:

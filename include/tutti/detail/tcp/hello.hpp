@@ -3,6 +3,7 @@
 
 #include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/net/proof.hpp>
+#include <tutti/extend/fault.hpp>
 #include <tutti/extend/types.hpp>
 
 #include <array>
@@ -30,7 +31,7 @@ enum class hello_kind : std::uint32_t {
 struct hello {
   static constexpr char expected_magic[8] = {'t', 'u', 't', 't', 'i', '\x1a', '\r', '\n'};
   static constexpr std::uint32_t expected_order = 0x01020304;
-  static constexpr std::uint32_t expected_version = 7;
+  static constexpr std::uint32_t expected_version = 8;
 
   char magic[8] = {'t', 'u', 't', 't', 'i', '\x1a', '\r', '\n'};
   std::uint32_t order = expected_order;
@@ -39,9 +40,10 @@ struct hello {
   hello_kind kind{};
   rank_type sender = no_rank;
   rank_type receiver = no_rank;
-  std::uint32_t flags = 0;   ///< `encrypts`, or 0
-  std::uint64_t fault = 0;   ///< packed, in a revoke or an excuse
-  std::uint64_t window = 0;  ///< bytes per lane that `sender` buffers without a reader
+  std::uint32_t flags = 0;                      ///< `encrypts`, or 0
+  std::uint64_t fault = 0;                      ///< packed, in a revoke or an excuse
+  std::uint64_t window = 0;                     ///< bytes per lane that `sender` buffers without a reader
+  char reason[tutti::fault::reason_text] = {};  ///< the reason of an abort
   std::uint64_t number = 0;  ///< new for each request to a receiver, and for each answer; 0 without a secret
   proof key_proof{};         ///< covers all before it, in an answer also the request; zeros without a secret
 
@@ -51,6 +53,12 @@ struct hello {
   static constexpr std::size_t version_bytes = 16;
   /// The length of a hello up to version 5.
   static constexpr std::size_t short_bytes = 64;
+
+  void set_fault(tutti::fault const& cause) noexcept {
+    fault = cause.pack();
+    copy_bounded(bounded_text(cause.reason), reason);
+  }
+  [[nodiscard]] tutti::fault get_fault() const noexcept { return tutti::fault::unpack(fault, bounded_text(reason)); }
 
   /// The part that the proof covers.
   [[nodiscard]] std::string_view proved_text() const noexcept {
@@ -63,7 +71,7 @@ struct hello {
   /// Returns why this is no hello of a member of world `id` to rank `me`, or null if it is one.
   [[nodiscard]] TUTTI_DECL char const* objection(world_id const& id, rank_type me, rank_type size) const noexcept;
 };
-static_assert(sizeof(hello) == 104 && std::is_trivially_copyable_v<hello>);
+static_assert(sizeof(hello) == 160 && std::is_trivially_copyable_v<hello>);
 
 }  // namespace tutti::detail::tcp
 

@@ -21,8 +21,8 @@ TUTTI_DECL char const* hello::objection_to_begin(std::size_t bytes) const noexce
 }
 
 TUTTI_DECL char const* hello::objection(world_id const& id, rank_type me, rank_type size) const noexcept {
-  if (char const* const reason = objection_to_begin(sizeof *this)) {
-    return reason;
+  if (char const* const mistake = objection_to_begin(sizeof *this)) {
+    return mistake;
   }
   if (world != id) {
     return "another world";

@@ -121,7 +121,7 @@ TUTTI_DECL void mesh::add_connection(rank_type peer, wire bytes, hello const& pe
 
 TUTTI_DECL void mesh::say_bye(rank_type peer) {
   if (!connections_[peer]->writer.is_mid_piece()) {
-    connections_[peer]->writer.queue_control_frame({.kind = frame_kind::bye, .bytes = leave_reason_.pack()});
+    connections_[peer]->writer.queue_control_frame(frame::with_fault(frame_kind::bye, leave_reason_));
   }
 }
 
@@ -179,7 +179,9 @@ TUTTI_DECL void mesh::relay_fault(rank_type peer) {
 
 TUTTI_DECL void mesh::open_broadcast_connection(rank_type peer) {
   hello own_hello = connector_.make_hello(fault() ? hello_kind::revoke : hello_kind::excuse, peer);
-  own_hello.fault = fault() ? own_hello.fault : leave_reason_.pack();
+  if (!fault()) {
+    own_hello.set_fault(leave_reason_);
+  }
   broadcast_.connect(waiter_, connector_.address_of(peer), own_hello, connector_.prover(), options_);
 }
 

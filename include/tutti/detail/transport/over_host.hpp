@@ -115,6 +115,16 @@ class over_host {
   [[nodiscard]] time_point now() const { return host_.now(); }
   [[nodiscard]] tutti::fault fault() { return host_.fault(); }
   void revoke(tutti::fault const& cause) { host_.revoke(cause); }
+  void revoke_in_memory(tutti::fault const& cause) noexcept
+    requires revokes_in_memory<Host>
+  {
+    host_.revoke_in_memory(cause);
+  }
+  [[nodiscard]] tutti::fault fault_in_memory() const noexcept
+    requires revokes_in_memory<Host>
+  {
+    return host_.fault_in_memory();
+  }
   void announce_departure(tutti::fault const& cause)
     requires announces_departure<Host>
   {
