@@ -77,7 +77,7 @@ struct tutti::detail::agreement_probe {
     write(out, static_cast<std::uint64_t>(a.phase_));
     write(out, a.ballot_);
     write(out, a.proposal_);
-    write(out, (a.must_ask_ ? 2 : 0) + (a.has_looked_ ? 1 : 0));
+    write(out, (a.must_ask_ ? 2U : 0U) + (a.has_looked_ ? 1U : 0U));
   }
 };
 
@@ -164,7 +164,7 @@ struct world {
       std::string& line = lines.emplace_back();
       probe::write(line, c.guest);
       probe::write(line, c.host);
-      probe::write(line, (c.is_closed_by_guest ? 1 : 0) + (c.is_closed_by_host ? 2 : 0));
+      probe::write(line, (c.is_closed_by_guest ? 1U : 0U) + (c.is_closed_by_host ? 2U : 0U));
       for (auto const* queue : {&c.to_host, &c.to_guest}) {
         probe::write(line, queue->size());
         for (auto const& m : *queue) {
@@ -475,7 +475,7 @@ class explorer {
             c.to_guest.back().value = cause->at_fault == std::vector<rank_type>{c.guest} ? 1 : 0;
           }
         }
-        left_out_ += me.part.is_left_out() ? 1 : 0;
+        left_out_ += me.part.is_left_out() ? 1U : 0U;
         go_idle(n, r);
     }
   }
@@ -500,7 +500,7 @@ class explorer {
   }
 
   static void end(world& n, rank_type r, bool has_finished) {
-    n.left.ends -= has_finished && n.left.ends == 0 ? 0 : 1;
+    n.left.ends -= has_finished ? 0 : 1;
     n.members[r].is_dead = true;
     n.members[r].notices.clear();
   }

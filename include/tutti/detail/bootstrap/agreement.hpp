@@ -14,6 +14,8 @@
 
 namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
+struct agreement_probe;
+
 /// One member's part in the agreements of a world: a state machine without connections or clock, which a
 /// `shrink_meeting` drives. Ranks are those of the original world.
 ///
