@@ -144,11 +144,13 @@ void those_that_are_left_agree(rank_type n, std::vector<rank_type> const& dead) 
         return "they disagree before a fault";
       }
     }
-    std::string wrong = sum_until_a_fault(world, detector.members(), me, [&] {
+    auto const die_if_dead = [&] {
       if (std::ranges::count(dead, me) != 0) {
         die<Transport>();
       }
-    });
+    };
+    std::string wrong = sum_until_a_fault(world, detector.members(), me, die_if_dead);
+    die_if_dead();  // another one may have been faster
     auto const first = detector.agree(value_of(me, 10));
     if (first.lost_ranks != dead || detector.members().size() != n - dead.size()) {
       return "a lost rank is not named, or another one is: " + tutti::detail::list_ranks(first.lost_ranks);
