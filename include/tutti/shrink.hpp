@@ -33,8 +33,8 @@ namespace tutti::inline v0_1_0 {
 ///
 /// All survivors make the same calls in the same order. A call that throws may be repeated.
 ///
-/// Cost: one listening socket per rank; one exchange at construction; for agreeing, two connections of each member
-/// to the lowest surviving rank and four messages in each direction; for shrinking, twice as much.
+/// Cost: one listening socket per rank; one exchange at construction; for agreeing, two connections between each member
+/// and the lowest surviving rank, and seven short messages; for shrinking, twice as much.
 /// Thread safety: one thread at a time.
 template <class Transport, class Trace = no_trace>
 class failure_detector {
@@ -60,12 +60,11 @@ class failure_detector {
         patience_(detail::finite_patience(patience)),
         meeting_(meet(world)) {}
 
-  /// Agrees with the other survivors on one value and one set of lost ranks: all that return, return the same, also
-  /// those that end afterwards. Collective over the survivors, before a fault and after it, whether the communicator
+  /// Agrees with the other survivors on one value and one set of lost ranks: all that return, return the same, also if
+  /// they end afterwards. Collective over the survivors, before a fault and after it, whether the communicator
   /// has failed or not.
   ///
-  ///     bool const is_right = check(checkpoint);
-  ///     if (detector.agree(is_right ? 1 : 0).value == 1) {  // right on all ranks
+  ///     if (detector.agree(is_written ? 1 : 0).value == 1) {  // all survivors have written their checkpoints
   ///
   /// The value of a rank that ends meanwhile may be part of the result or not. Waits as `shrink` does.
   /// @throws error (failure::join) as `shrink`, or if the rank that reported the result ended while it did so, and no
@@ -99,7 +98,7 @@ class failure_detector {
     constexpr auto call = detail::detector_call::shrink;
     meeting_.agree(call, 0, patience_);
     for (int attempts = 1;; ++attempts) {
-      std::vector<rank_type> const attempted = members();
+      std::vector<rank_type> const previous_members = members();
       std::optional<communicator_type> smaller;
       error cause(failure::join, "shrink: another survivor could not make the smaller world");
       try {
@@ -112,7 +111,7 @@ class failure_detector {
         cause = e;
       }
       bool const is_made = meeting_.agree(call, smaller ? 1 : 0, patience_) == 1;
-      if (members() != attempted) {
+      if (members() != previous_members) {
         attempts = 0;  // another fault
       } else if (is_made) {
         return std::move(*smaller);

@@ -27,57 +27,57 @@ using tutti::detail::shrink_message;
 
 /// Writes all that a member knows as numbers.
 struct tutti::detail::agreement_probe {
-  static void write(std::string& out, std::uint64_t number) {
-    out += static_cast<char>(number);
+  static void write(std::string& text, std::uint64_t number) {
+    text += static_cast<char>(number);
     if (number > 254) {
       BOOST_FAIL("a number is too large for the model");
     }
   }
-  static void write(std::string& out, ballot const& b) {
-    write(out, b.count);
-    write(out, b.host);
+  static void write(std::string& text, ballot const& b) {
+    write(text, b.count);
+    write(text, b.host);
   }
-  static void write(std::string& out, std::vector<rank_type> const& ranks) {
-    write(out, ranks.size());
+  static void write(std::string& text, std::vector<rank_type> const& ranks) {
+    write(text, ranks.size());
     for (rank_type const r : ranks) {
-      write(out, r);
+      write(text, r);
     }
   }
-  static void write(std::string& out, proposal const& p) {
-    write(out, p.round);
-    write(out, p.number);
-    write(out, static_cast<std::uint64_t>(p.call));
-    write(out, p.value);
-    write(out, p.members);
+  static void write(std::string& text, proposal const& p) {
+    write(text, p.round);
+    write(text, p.number);
+    write(text, static_cast<std::uint64_t>(p.call));
+    write(text, p.value);
+    write(text, p.members);
   }
-  static void write(std::string& out, shrink_message const& m) {
-    write(out, m.rank == no_rank ? 254 : m.rank);
-    write(out, static_cast<std::uint64_t>(m.kind));
-    write(out, m.round);
-    write(out, m.number);
-    write(out, static_cast<std::uint64_t>(m.call));
-    write(out, m.value);
-    write(out, m.content);
+  static void write(std::string& text, shrink_message const& m) {
+    write(text, m.rank == no_rank ? 254 : m.rank);
+    write(text, static_cast<std::uint64_t>(m.kind));
+    write(text, m.round);
+    write(text, m.number);
+    write(text, static_cast<std::uint64_t>(m.call));
+    write(text, m.value);
+    write(text, m.content);
   }
-  static void write(std::string& out, agreement const& a) {
-    write(out, a.decided_);
-    write(out, a.promised_);
-    write(out, a.accepted_);
-    write(out, static_cast<std::uint64_t>(a.call_));
-    write(out, a.contribution_);
-    write(out, a.is_left_out_ ? 1 : 0);
-    write(out, a.others_);
-    write(out, a.noticed_);
-    write(out, a.peers_.size());
+  static void write(std::string& text, agreement const& a) {
+    write(text, a.result_);
+    write(text, a.promise_);
+    write(text, a.last_proposal_);
+    write(text, static_cast<std::uint64_t>(a.call_));
+    write(text, a.contribution_);
+    write(text, a.is_left_out_ ? 1 : 0);
+    write(text, a.rival_group_);
+    write(text, a.notified_ranks_);
+    write(text, a.peers_.size());
     for (auto const& p : a.peers_) {
-      write(out, static_cast<std::uint64_t>(p.state) * 2 + (p.has_answered ? 1 : 0));
-      write(out, p.hello);
-      write(out, p.accepted);
+      write(text, static_cast<std::uint64_t>(p.state) * 2 + (p.has_answered ? 1 : 0));
+      write(text, p.hello);
+      write(text, p.last_proposal);
     }
-    write(out, static_cast<std::uint64_t>(a.phase_));
-    write(out, a.ballot_);
-    write(out, a.proposal_);
-    write(out, (a.must_ask_ ? 2U : 0U) + (a.has_looked_ ? 1U : 0U));
+    write(text, static_cast<std::uint64_t>(a.phase_));
+    write(text, a.ballot_);
+    write(text, a.proposal_);
+    write(text, (a.must_ask_ ? 2U : 0U) + (a.has_looked_ ? 1U : 0U));
   }
 };
 
@@ -91,10 +91,10 @@ using reception = agreement::reception;
 struct bounds {
   rank_type members;
   std::uint64_t rounds;
-  unsigned ends;       ///< members that may end before they have decided all rounds
-  unsigned hostings;   ///< attempts to be host, of all members together; 0: in order, the lowest living rank alone
-  unsigned naps;       ///< times that a host gives up members that are not gone
-  unsigned leaves;     ///< times that a guest leaves its host
+  unsigned ends;      ///< members that may end before they have decided all rounds
+  unsigned hostings;  ///< attempts to be host, of all members together; 0: in order, the lowest living rank alone
+  unsigned naps;      ///< times that a host gives up members that are not gone
+  unsigned leaves;    ///< times that a guest leaves its host
 };
 
 constexpr rank_type nowhere = 100;
@@ -111,10 +111,10 @@ struct connection {
 
 struct member {
   agreement part;
-  enum { idle, guest, host, out } role = idle;
+  enum { idle, guest, host, outsider } role = idle;
   bool is_dead = false;
-  rank_type host_rank = nowhere;        ///< of a guest
-  action pending = action::wait;        ///< of a host: what it is about to do
+  rank_type host_rank = nowhere;        ///< the host of a guest
+  action pending = action::wait;        ///< the next thing that a host does
   std::vector<rank_type> to_notice;     ///< members that still get a notice
   std::vector<shrink_message> notices;  ///< at this member's listener
   std::vector<rank_type> noted_ends;    ///< members whose end the host knows
@@ -138,26 +138,26 @@ struct world {
   }
 
   [[nodiscard]] bool has_finished(member const& m) const {
-    return m.is_dead || m.role == member::out || (m.role == member::idle && m.part.decided().round == left.rounds);
+    return m.is_dead || m.role == member::outsider || (m.role == member::idle && m.part.result().round == left.rounds);
   }
 
   [[nodiscard]] std::string text() const {
-    std::string out;
+    std::string text;
     for (member const& m : members) {
-      probe::write(out, m.is_dead ? 1 : 0);
+      probe::write(text, m.is_dead ? 1 : 0);
       if (m.is_dead) {
         continue;
       }
-      probe::write(out, static_cast<std::uint64_t>(m.role));
-      probe::write(out, m.part);
-      probe::write(out, m.host_rank);
-      probe::write(out, static_cast<std::uint64_t>(m.pending));
-      probe::write(out, m.to_notice);
-      probe::write(out, m.noted_ends);
+      probe::write(text, static_cast<std::uint64_t>(m.role));
+      probe::write(text, m.part);
+      probe::write(text, m.host_rank);
+      probe::write(text, static_cast<std::uint64_t>(m.pending));
+      probe::write(text, m.to_notice);
+      probe::write(text, m.noted_ends);
       for (auto const& n : m.notices) {
-        probe::write(out, n);
+        probe::write(text, n);
       }
-      probe::write(out, 200);
+      probe::write(text, 200);
     }
     std::vector<std::string> lines;
     for (connection const& c : connections) {
@@ -174,16 +174,16 @@ struct world {
     }
     std::sort(lines.begin(), lines.end());
     for (std::string const& line : lines) {
-      out += line;
+      text += line;
     }
     for (proposal const& p : results) {
-      probe::write(out, p.value);
-      probe::write(out, p.members);
+      probe::write(text, p.value);
+      probe::write(text, p.members);
     }
     for (unsigned const n : {left.ends, left.hostings, left.naps, left.leaves}) {
-      probe::write(out, n);
+      probe::write(text, n);
     }
-    return out;
+    return text;
   }
 };
 
@@ -191,13 +191,13 @@ class explorer {
  public:
   explicit explorer(bounds const& limits) : is_ordered_(limits.hostings == 0) { visit(world(limits)); }
 
-  [[nodiscard]] std::size_t states() const { return seen_.size(); }
+  [[nodiscard]] std::size_t states() const { return known_states_.size(); }
   [[nodiscard]] std::size_t decisions() const { return decisions_; }
   [[nodiscard]] std::size_t left_out() const { return left_out_; }
 
  private:
   void visit(world const& w) {
-    if (!seen_.insert(w.text()).second) {
+    if (!known_states_.insert(w.text()).second) {
       return;
     }
     bool can_continue = false;
@@ -245,12 +245,12 @@ class explorer {
         member& m = n.members[r];
         m.role = member::host;
         m.noted_ends.clear();
-        std::vector<rank_type> gone;
+        std::vector<rank_type> absent;
         for (rank_type other = 0; is_ordered_ && other < r; ++other) {
-          gone.push_back(other);
+          absent.push_back(other);
           m.noted_ends.push_back(other);
         }
-        m.part.host({}, gone);
+        m.part.host({}, absent);
         advance(n, r);
       });
     }
@@ -270,9 +270,8 @@ class explorer {
   }
 
   static connection* open_connection(world& w, rank_type guest) {
-    auto const c = std::find_if(w.connections.begin(), w.connections.end(), [guest](connection const& x) {
-      return x.guest == guest && !x.is_closed_by_guest;
-    });
+    auto const c = std::find_if(w.connections.begin(), w.connections.end(),
+                                [guest](connection const& x) { return x.guest == guest && !x.is_closed_by_guest; });
     return c == w.connections.end() ? nullptr : &*c;
   }
 
@@ -284,7 +283,7 @@ class explorer {
     for (connection& c : w.connections) {
       c.is_closed_by_host = c.is_closed_by_host || c.host == r;
     }
-    m.role = m.part.is_left_out() ? member::out : member::idle;
+    m.role = m.part.is_left_out() ? member::outsider : member::idle;
     m.host_rank = nowhere;
     m.pending = action::wait;
     m.to_notice.clear();
@@ -295,9 +294,8 @@ class explorer {
   /// A guest takes a message, or leaves.
   template <class Branch>
   void follow(world const& w, rank_type r, Branch const& branch) {
-    auto const line = std::find_if(w.connections.begin(), w.connections.end(), [r](connection const& x) {
-      return x.guest == r && !x.is_closed_by_guest;
-    });
+    auto const line = std::find_if(w.connections.begin(), w.connections.end(),
+                                   [r](connection const& x) { return x.guest == r && !x.is_closed_by_guest; });
     bool const is_host_dead = w.members[line->host].is_dead;
     if (!line->to_guest.empty()) {
       branch(true, [&](world& n) {
@@ -393,13 +391,14 @@ class explorer {
         c.to_guest.back().value = 1;
         c.is_closed_by_host = true;
         break;
-      case reception::behind:
+      case reception::late:
         c.to_guest.push_back(part.verdict());
         c.is_closed_by_host = true;
         break;
       case reception::welcome:
         for (connection& older : n.connections) {  // a line takes the place of the guest's older one
-          older.is_closed_by_host = older.is_closed_by_host || (&older != &c && older.host == c.host && older.guest == c.guest);
+          older.is_closed_by_host =
+              older.is_closed_by_host || (&older != &c && older.host == c.host && older.guest == c.guest);
         }
         if (part.is_asked(c.guest)) {
           c.to_guest.push_back(part.request());
@@ -427,7 +426,7 @@ class explorer {
       }
     }
     if (me.pending == action::leave_notices) {
-      me.to_notice = me.part.unnoticed();
+      me.to_notice = me.part.ranks_to_notify();
     }
   }
 
@@ -454,7 +453,7 @@ class explorer {
       case action::decide:
         for (connection& c : n.connections) {
           if (c.host == r && !c.is_closed_by_host) {
-            bool const is_in = me.part.decided().counts(c.guest);
+            bool const is_in = me.part.result().counts(c.guest);
             c.to_guest.push_back(is_in ? me.part.verdict() : shrink_message{});
             c.to_guest.back().value = is_in ? c.to_guest.back().value : 1;
           }
@@ -483,7 +482,7 @@ class explorer {
   /// Compares a member's result with the first one of that round.
   void note_result(world& n, rank_type r) {
     ++decisions_;
-    proposal const& result = n.members[r].part.decided();
+    proposal const& result = n.members[r].part.result();
     BOOST_REQUIRE(result.counts(r));
     std::uint64_t value = ~std::uint64_t{0};
     for (rank_type const m : result.members) {
@@ -513,14 +512,14 @@ class explorer {
       return !has_guest && !has_host;
     });
     for (member& m : n.members) {
-      if (m.role == member::out) {
+      if (m.role == member::outsider) {
         m.notices.clear();
       }
     }
   }
 
   bool is_ordered_;
-  std::unordered_set<std::string> seen_;
+  std::unordered_set<std::string> known_states_;
   std::size_t decisions_ = 0;
   std::size_t left_out_ = 0;
 };
@@ -529,8 +528,9 @@ class explorer {
 
 BOOST_AUTO_TEST_CASE(all_that_decide_decide_alike_and_none_waits_for_ever) {
   for (bounds const& limits : {bounds{2, 2, 1, 0, 0, 0}, {3, 1, 2, 0, 0, 0}, {3, 2, 1, 0, 0, 0}, {4, 1, 1, 0, 0, 0}}) {
-    explorer const all(limits);
-    BOOST_TEST_MESSAGE(limits.members << " members, " << limits.rounds << " rounds: " << all.states() << " states");
-    BOOST_TEST(all.decisions() != 0U);
+    explorer const exploration(limits);
+    BOOST_TEST_MESSAGE(limits.members << " members, " << limits.rounds << " rounds: " << exploration.states()
+                                      << " states");
+    BOOST_TEST(exploration.decisions() != 0U);
   }
 }

@@ -71,8 +71,7 @@ shrink_message notice_of(ranks const& members, std::string const& world = "a wor
 /// `last` becomes the last one.
 std::string receive_all(channel& line, bootstrap_frame& last, agreement* part = nullptr) {
   std::string kinds;
-  for (shrink_message message;
-       line.receive(last, shrink_message::limit, tutti::steady_now() + 5s) == io::complete;) {
+  for (shrink_message message; line.receive(last, shrink_message::limit, tutti::steady_now() + 5s) == io::complete;) {
     kinds += last.kind == bootstrap_frame_kind::welcome   ? 'w'
              : last.kind == bootstrap_frame_kind::table   ? 't'
              : last.kind == bootstrap_frame_kind::failure ? 'f'
@@ -96,7 +95,9 @@ std::string receive_all(channel& line) {
 class guest {
  public:
   guest(channel connection, agreement member)
-      : part(std::move(member)), line_(std::move(connection)), thread_([this] { kinds = receive_all(line_, last, &part); }) {}
+      : part(std::move(member)),
+        line_(std::move(connection)),
+        thread_([this] { kinds = receive_all(line_, last, &part); }) {}
   guest(guest const&) = delete;
   guest& operator=(guest const&) = delete;
   ~guest() { end(); }
@@ -173,9 +174,9 @@ BOOST_AUTO_TEST_CASE(those_that_come_are_in_and_told_so) {
   BOOST_TEST(group.gather(20s) == first(3), boost::test_tools::per_element());
   for (guest* member : {&guest_1, &guest_2}) {
     BOOST_TEST(member->end().kinds == "wttt");
-    BOOST_TEST((member->part.decided() == group.me.decided()));
+    BOOST_TEST((member->part.result() == group.me.result()));
   }
-  BOOST_TEST(group.me.decided().value == (contribution_of(0) & contribution_of(1) & contribution_of(2)));
+  BOOST_TEST(group.me.result().value == (contribution_of(0) & contribution_of(1) & contribution_of(2)));
 }
 
 BOOST_AUTO_TEST_CASE(those_whose_listeners_are_closed_are_not_waited_for) {
@@ -230,12 +231,12 @@ BOOST_AUTO_TEST_CASE(a_rank_that_has_missed_a_verdict_is_told_of_it) {
   group.me = member_of(3, 0, first(3));
   group.listeners[2].reset();
   guest late(group.join(1), member_of(3, 1));
-  agreement const told = member_of(3, 1, first(3));
-  guest const again(group.join(told.hello()), told);
+  agreement const informed_member = member_of(3, 1, first(3));
+  guest const again(group.join(informed_member.hello()), informed_member);
   BOOST_TEST(group.gather(20s) == first(2), boost::test_tools::per_element());
   BOOST_TEST(late.end().kinds == "t");
-  BOOST_TEST((late.part.decided() == told.decided()));
-  BOOST_TEST(group.me.decided().round == 2U);
+  BOOST_TEST((late.part.result() == informed_member.result()));
+  BOOST_TEST(group.me.result().round == 2U);
 }
 
 /// A host that has missed a verdict itself gets it from a guest, and tells its other guests.
@@ -244,9 +245,9 @@ BOOST_AUTO_TEST_CASE(a_host_that_has_missed_a_verdict_is_told_of_it) {
   guest guest_1(group.join(1), member_of(3, 1));
   channel guest_2 = group.join(member_of(3, 2, first(3)).hello());
   BOOST_TEST(group.gather(20s) == first(3), boost::test_tools::per_element());
-  BOOST_TEST(group.me.decided().round == 1U);
-  BOOST_TEST(group.me.decided().value == 5U);
-  BOOST_TEST(guest_1.end().part.decided().value == 5U);
+  BOOST_TEST(group.me.result().round == 1U);
+  BOOST_TEST(group.me.result().value == 5U);
+  BOOST_TEST(guest_1.end().part.result().value == 5U);
   BOOST_TEST(guest_1.kinds == "wt");
   BOOST_TEST(receive_all(guest_2) == "");  // its round comes later
 }

@@ -196,7 +196,8 @@ BOOST_AUTO_TEST_CASE(a_guest_of_a_host_with_a_full_queue_begins_again) {
   places.push_back(net::local_address(listener_of_rank.get()));
   int const first_count = connects;
   rank_type size = 0;
-  std::thread guest([&] { size = survivors_of(shrink_meeting(1, std::move(listener_of_rank), places, "a world"), 20s).size(); });
+  std::thread guest(
+      [&] { size = survivors_of(shrink_meeting(1, std::move(listener_of_rank), places, "a world"), 20s).size(); });
   time_point const deadline = steady_now() + 10s;
   while (connects < first_count + 3 && steady_now() < deadline) {
     std::this_thread::yield();

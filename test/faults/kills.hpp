@@ -55,7 +55,7 @@ struct plan {
   bool has_helper;
   int lifeline[2] = {-1, -1};  ///< a pipe; helpers live until it closes
 
-  results* agreed = nullptr;
+  results* agreements = nullptr;
 
   /// The number of ranks that are killed.
   [[nodiscard]] rank_type deaths() const { return kill_phase == phase::shrink || kill_phase == phase::agree ? 2 : 1; }
@@ -139,13 +139,13 @@ verdict agree_until_death(Detector& detector, plan const& p, rank_type me) {
   bool is_dying = me == p.victim;
   for (std::size_t turn = 0;; ++turn) {
     auto const result = detector.agree(value_of(me, turn));
-    std::uint64_t lost = 0;
+    std::uint64_t losses = 0;
     for (rank_type const r : result.lost_ranks) {
-      lost |= std::uint64_t{1} << r;
+      losses |= std::uint64_t{1} << r;
     }
-    std::uint64_t const text = std::uint64_t{1} << 63 | lost << 32 | result.value;
+    std::uint64_t const text = std::uint64_t{1} << 63 | losses << 32 | result.value;
     std::uint64_t first = 0;
-    if (turn < std::size(p.agreed->first) && !p.agreed->first[turn].compare_exchange_strong(first, text) &&
+    if (turn < std::size(p.agreements->first) && !p.agreements->first[turn].compare_exchange_strong(first, text) &&
         first != text) {
       return std::string(wrong_number) + "agreement " + std::to_string(turn) + " has two results";
     }
@@ -199,25 +199,26 @@ verdict work(detail::process_rendezvous& meet, plan const& p) {
   if (me == p.victim) {
     die(p);
   }
-  verdict complaint = p.kill_phase == phase::agree ? agree_until_death(detector, p, me) : repeat_until_death([&]() -> verdict {
-    std::size_t const count = std::size_t{1} << (++turn % 18);
-    auto const sum_in = [&](auto& communicator) -> verdict {
-      try {
-        return sum_ones(communicator, count);
-      } catch (error const& e) {
-        verdict const wrong = names_the_victim(e, communicator, p.victim);
-        return wrong.empty() ? "left" : wrong;
-      }
-    };
-    if (p.kill_phase != phase::split) {
-      return sum_ones(world, count);
-    }
-    if (turn % 4 == 0) {
-      auto part = split(world, (me + turn / 4) % 2);
-      return sum_in(part);
-    }
-    return turn % 2 == 0 ? sum_in(world) : sum_in(*whole);
-  });
+  verdict complaint =
+      p.kill_phase == phase::agree ? agree_until_death(detector, p, me) : repeat_until_death([&]() -> verdict {
+        std::size_t const count = std::size_t{1} << (++turn % 18);
+        auto const sum_in = [&](auto& communicator) -> verdict {
+          try {
+            return sum_ones(communicator, count);
+          } catch (error const& e) {
+            verdict const wrong = names_the_victim(e, communicator, p.victim);
+            return wrong.empty() ? "left" : wrong;
+          }
+        };
+        if (p.kill_phase != phase::split) {
+          return sum_ones(world, count);
+        }
+        if (turn % 4 == 0) {
+          auto part = split(world, (me + turn / 4) % 2);
+          return sum_in(part);
+        }
+        return turn % 2 == 0 ? sum_in(world) : sum_in(*whole);
+      });
   complaint = complaint == "left" ? "" : complaint;
   whole.reset();
   if (p.kills(me)) {
@@ -275,12 +276,11 @@ verdict trial_of_kills(std::uint64_t seed) {
   if (::pipe(p.lifeline) != 0) {
     return "no pipe";
   }
-  void* const page =
-      ::mmap(nullptr, sizeof(results), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* const page = ::mmap(nullptr, sizeof(results), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) {
     return "no memory";
   }
-  p.agreed = ::new (page) results{};
+  p.agreements = ::new (page) results{};
   verdict const complaints = p.victim == p.ranks ? kill_the_parent<Transport>(p) : kill_a_rank<Transport>(p);
   ::close(p.lifeline[0]);
   ::close(p.lifeline[1]);

@@ -130,14 +130,14 @@ void those_that_are_left_agree(rank_type n, std::vector<rank_type> const& dead) 
     rank_type const me = world.rank();
     world.deadline(std::chrono::seconds(40));
     tutti::failure_detector detector(world);
-    std::vector<rank_type> lost;
+    std::vector<rank_type> losses;
     auto const is_right = [&](unsigned turn) {
       std::uint64_t expected = ~std::uint64_t{0};
       for (rank_type const r : detector.members()) {
         expected &= value_of(r, turn);
       }
       auto const result = detector.agree(value_of(me, turn));
-      return result.value == expected && result.lost_ranks == lost;
+      return result.value == expected && result.lost_ranks == losses;
     };
     for (unsigned turn = 0; turn != 10; ++turn) {
       if (!is_right(turn)) {
@@ -155,7 +155,7 @@ void those_that_are_left_agree(rank_type n, std::vector<rank_type> const& dead) 
     if (first.lost_ranks != dead || detector.members().size() != n - dead.size()) {
       return "a lost rank is not named, or another one is: " + tutti::detail::list_ranks(first.lost_ranks);
     }
-    lost = dead;
+    losses = dead;
     for (unsigned turn = 11; turn != 15; ++turn) {
       if (!is_right(turn)) {
         return "they disagree after a fault";

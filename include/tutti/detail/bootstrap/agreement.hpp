@@ -41,16 +41,16 @@ struct agreement_probe;
 /// Law: all members that decide a round decide one result, whenever members or hosts end, also members that end
 /// afterwards. It needs no majority. It does need that only ended members are taken for gone, and that notices arrive.
 ///
-/// Proof. A host h decides P with ballot b. Let b' > b be the lowest ballot of a proposal P' other than P, of a host
-/// h'. Let A be the members that have accepted P from h, h included, and B those that have given h' their promise, h'
-/// included. All members outside of A were gone or had a notice when h looked for the last time, and members outside
-/// of B when h' looked before it proposed P'.
-/// A member of both accepted b before it promised b', as it follows no lower ballot afterwards. So its promise told
-/// h' of P, or of a proposal with a ballot between b and b', which by choice of b' is P as well: h' proposed P. So
-/// there is none, and each host is outside of the other's set. If h' was gone when h decided, it had looked before,
-/// and had left h a notice before that: h finds it. The same with h and h' exchanged. If neither was gone, each left
-/// the other a notice before it looked, so the one that looked last finds one, and does not continue. The result of
-/// another ballot of the same round is therefore that of the lowest one that was decided.
+/// Proof. A host h decides P with ballot b. Let b' > b be the lowest ballot of a proposal P' other than P, and h' its
+/// host. Let A be h and the members that have accepted P from it. Let B be h' and the members that have promised b' to
+/// it. All members outside of A were gone or had a notice when h looked for the last time. All members outside of B
+/// were gone or had a notice when h' looked before it proposed P'.
+/// A member of both has accepted b before it promised b', as it follows no lower ballot afterwards. So its promise told
+/// h' of P, or of a proposal with a ballot between b and b', which is P by choice of b'. Then h' proposed P. So there is
+/// no member of both: h is outside of B, and h' outside of A. If h saw h' gone, h' had left h a notice before, which h
+/// finds. If h' saw h gone, it finds the notice of h. Otherwise each left the other a notice before it looked, so the
+/// one that looked last finds one. A host that finds a notice neither proposes nor decides, so there is no such P'. Of
+/// two results of a round, the one with the higher ballot is thus the one with the lower ballot.
 ///
 /// (Lamport, "The part-time parliament", TOCS 1998, for ballots; Gafni and Lamport, "Disk Paxos", 2003, for members
 /// that are asleep; Buntinas, "Scalable distributed consensus to support MPI fault tolerance", IPDPS 2012, and Herault
@@ -65,11 +65,11 @@ class agreement {
 
   [[nodiscard]] rank_type rank() const noexcept { return rank_; }
   /// The ranks that are still members.
-  [[nodiscard]] std::vector<rank_type> const& members() const noexcept { return decided_.members; }
+  [[nodiscard]] std::vector<rank_type> const& members() const noexcept { return result_.members; }
   /// The number of the round that is not decided yet: 1, 2, ...
-  [[nodiscard]] std::uint64_t round() const noexcept { return decided_.round + 1; }
+  [[nodiscard]] std::uint64_t round() const noexcept { return result_.round + 1; }
   /// The result of the round before.
-  [[nodiscard]] proposal const& decided() const noexcept { return decided_; }
+  [[nodiscard]] proposal const& result() const noexcept { return result_; }
   /// True if others continued without this member, which stays out for ever.
   [[nodiscard]] bool is_left_out() const noexcept { return is_left_out_; }
 
@@ -81,7 +81,7 @@ class agreement {
   /// An upper bound for the bytes of a message of a member.
   [[nodiscard]] std::size_t longest_message(rank_type size) const { return message(step::notice).longest(size); }
 
-  // The guest.
+  // Functions of a guest.
 
   [[nodiscard]] shrink_message hello() const;
   /// The answer to a host's query or proposal; none if the guest follows a higher ballot.
@@ -89,34 +89,34 @@ class agreement {
   /// Takes a verdict over. Returns false if it is none of this round, or leaves this member out.
   [[nodiscard]] bool learn(shrink_message const& verdict);
 
-  // The host. Its driver calls `next` and does what it returns, again and again.
+  // Functions of a host, whose driver calls `next` and does what that returns, again and again.
 
-  /// What the host does next.
+  /// The next thing that a host does.
   enum class action {
-    wait,           ///< waits for members: calls one of the functions below for each event, `expire` at the deadline
-    ask,            ///< sends `request` to all guests, which begins a new deadline
-    leave_notices,  ///< leaves `notice` with each member of `unnoticed`, then calls `note_notices`
-    look,           ///< looks for notices of its own: calls `read_notice` for each, then `note_look`
-    decide,         ///< sends `verdict` to all guests that it counts
-    fail,           ///< throws `cause_for` itself, sends it to all guests
+    wait,           ///< wait for members: call one of the functions below for each event, `expire` at the deadline
+    ask,            ///< send `request` to all guests; the deadline begins again
+    leave_notices,  ///< leave `notice` with each of `ranks_to_notify`, then call `note_notices`
+    look,           ///< look for notices to itself: call `read_notice` for each, then `note_look`
+    decide,         ///< send `verdict` to all guests that it counts
+    fail,           ///< send each guest its `cause_for`, and throw its own
   };
   /// Begins to wait for members.
   /// @param silent members that are not waited for
-  /// @param gone members that have ended
-  void host(std::vector<rank_type> const& silent, std::vector<rank_type> const& gone);
+  /// @param absent members that have ended
+  void host(std::vector<rank_type> const& silent, std::vector<rank_type> const& absent);
   [[nodiscard]] action next();
 
-  /// What becomes of a hello.
+  /// The treatment of a hello.
   enum class reception {
     refused,   ///< it is none, or comes too late: its sender tries again
     welcome,   ///< its sender takes part
     left_out,  ///< its sender is no member
-    behind,    ///< its sender has missed the last verdict, and gets it
+    late,      ///< its sender has missed the last verdict, and gets it
   };
   [[nodiscard]] reception receive(shrink_message const& hello);
   /// True if the hello of this guest was welcome after the guests were asked, so it needs the `request`.
   [[nodiscard]] bool is_asked(rank_type guest) const noexcept;
-  /// Takes over the answer of a guest to a request.
+  /// Takes the answer of a guest to a request.
   void note_answer(shrink_message const& answer);
   /// Notes that a guest has closed its connection; it may come again.
   void note_departure(rank_type guest) noexcept;
@@ -130,13 +130,13 @@ class agreement {
   [[nodiscard]] shrink_message request() const;
   [[nodiscard]] shrink_message verdict() const { return message(step::verdict); }
   /// The members that need a notice.
-  [[nodiscard]] std::vector<rank_type> unnoticed() const;
+  [[nodiscard]] std::vector<rank_type> ranks_to_notify() const;
   [[nodiscard]] shrink_message notice() const;
   void note_notices();
   /// Reads a message that was left for this member. Returns true if it is a notice.
   bool read_notice(shrink_message const& message);
   void note_look() noexcept { has_looked_ = true; }
-  /// The reason why this member fails. Guests that others do not leave out get none, and look for another host.
+  /// The failure of a member of this round. Guests that others do not leave out get none, and look for another host.
   /// @param patience the time that members were waited for
   [[nodiscard]] std::optional<rank_failure> cause_for(rank_type member, duration patience) const;
 
@@ -144,8 +144,8 @@ class agreement {
   friend struct agreement_probe;  ///< reads the state, for models
 
   using step = shrink_message::step;
-  enum class phase : std::uint8_t { gather, query, propose, decided };
-  enum class presence : std::uint8_t { awaited, present, silent, gone };
+  enum class phase : std::uint8_t { idle, gather, query, propose };
+  enum class presence : std::uint8_t { awaited, present, silent, absent };
 
   /// A member, as the host sees it.
   struct peer {
@@ -153,7 +153,7 @@ class agreement {
     presence state = presence::awaited;
     bool has_answered = false;  ///< the request of this phase
     shrink_message hello = {};
-    proposal accepted = {};  ///< last one before its promise
+    proposal last_proposal = {};  ///< last one that it accepted before its promise
   };
 
   [[nodiscard]] shrink_message message(step kind) const;
@@ -168,23 +168,23 @@ class agreement {
   [[nodiscard]] bool is_plausible(proposal const& p) const noexcept;
   void ask(phase next_phase) noexcept;
   void choose();
-  void conclude(proposal result);
-  void leave_out(std::vector<rank_type> others);
+  void conclude(proposal decision);
+  void leave_out(std::vector<rank_type> rivals);
 
   std::string world_;
   rank_type rank_;
-  proposal decided_;   ///< the result of the round before
-  ballot promised_;    ///< in this round
-  proposal accepted_;  ///< in this round; none without a ballot
+  proposal result_;         ///< the result of the round before
+  ballot promise_;          ///< the highest ballot that this member follows in this round
+  proposal last_proposal_;  ///< the last one that it has accepted in this round; none without a ballot
   detector_call call_ = detector_call::agree;
   std::uint64_t contribution_ = 0;
   bool is_left_out_ = false;
-  std::vector<rank_type> others_;   ///< the group that has left this member out
+  std::vector<rank_type> rival_group_;  ///< the group that has left this member out
 
-  std::vector<rank_type> noticed_;  ///< members that have a notice of this round
+  std::vector<rank_type> notified_ranks_;  ///< members that have a notice of this round
 
   std::vector<peer> peers_;  ///< the other members
-  phase phase_ = phase::decided;
+  phase phase_ = phase::idle;
   ballot ballot_;
   proposal proposal_;
   bool must_ask_ = false;

@@ -20,7 +20,7 @@ TUTTI_DECL rank_failure left_out(rank_type rank) {
 TUTTI_DECL agreement::agreement(std::string world, rank_type rank, rank_type size)
     : world_(std::move(world)), rank_(rank) {
   for (rank_type r = 0; r < size; ++r) {
-    decided_.members.push_back(r);
+    result_.members.push_back(r);
   }
 }
 
@@ -28,82 +28,82 @@ TUTTI_DECL void agreement::begin(detector_call call, std::uint64_t contribution)
   call_ = call;
   contribution_ = contribution;
   peers_.clear();
-  phase_ = phase::decided;
+  phase_ = phase::idle;
   ballot_ = {};
   proposal_ = {};
 }
 
 TUTTI_DECL shrink_message agreement::message(step kind) const {
-  return {world_, rank_, kind, round(), ballot_, call_, contribution_, decided_};
+  return {world_, rank_, kind, round(), ballot_, call_, contribution_, result_};
 }
 
 TUTTI_DECL bool agreement::is_plausible(proposal const& p) const noexcept {
   return !p.members.empty() &&
-         std::includes(decided_.members.begin(), decided_.members.end(), p.members.begin(), p.members.end());
+         std::includes(result_.members.begin(), result_.members.end(), p.members.begin(), p.members.end());
 }
 
-// The guest.
+// Functions of a guest.
 
 TUTTI_DECL shrink_message agreement::hello() const {
   shrink_message m = message(step::hello);
-  m.number = promised_;
+  m.number = promise_;
   return m;
 }
 
 TUTTI_DECL std::optional<shrink_message> agreement::answer(shrink_message const& request) {
   bool const is_proposal = request.kind == step::proposal && is_plausible(request.content);
-  if (request.world != world_ || request.round != round() || request.number < promised_ ||
+  if (request.world != world_ || request.round != round() || request.number < promise_ ||
       (!is_proposal && request.kind != step::query)) {
     return std::nullopt;
   }
-  promised_ = request.number;
+  promise_ = request.number;
   shrink_message m = message(is_proposal ? step::accept : step::promise);
-  m.number = promised_;
+  m.number = promise_;
   if (is_proposal) {
-    accepted_ = request.content;
-    accepted_.round = round();
-    accepted_.number = promised_;
+    last_proposal_ = request.content;
+    last_proposal_.round = round();
+    last_proposal_.number = promise_;
   }
-  m.content = accepted_;
+  m.content = last_proposal_;
   return m;
 }
 
 TUTTI_DECL bool agreement::learn(shrink_message const& verdict) {
-  proposal const& result = verdict.content;
-  if (verdict.kind != step::verdict || verdict.world != world_ || result.round != round() || !is_plausible(result) ||
-      !result.counts(rank_)) {
+  proposal const& decision = verdict.content;
+  if (verdict.kind != step::verdict || verdict.world != world_ || decision.round != round() ||
+      !is_plausible(decision) || !decision.counts(rank_)) {
     return false;
   }
-  conclude(result);
+  conclude(decision);
   return true;
 }
 
-TUTTI_DECL void agreement::conclude(proposal result) {
-  decided_ = std::move(result);
-  promised_ = {};
-  accepted_ = {};
-  noticed_.clear();
-  phase_ = phase::decided;
-  if (!decided_.counts(rank_)) {
-    leave_out(decided_.members);
+TUTTI_DECL void agreement::conclude(proposal decision) {
+  result_ = std::move(decision);
+  promise_ = {};
+  last_proposal_ = {};
+  notified_ranks_.clear();
+  phase_ = phase::idle;
+  if (!result_.counts(rank_)) {
+    leave_out(result_.members);
   }
 }
 
-TUTTI_DECL void agreement::leave_out(std::vector<rank_type> others) {
+TUTTI_DECL void agreement::leave_out(std::vector<rank_type> rivals) {
   is_left_out_ = true;
-  others_ = std::move(others);
+  rival_group_ = std::move(rivals);
 }
 
-// The host.
+// Functions of a host.
 
-TUTTI_DECL void agreement::host(std::vector<rank_type> const& silent, std::vector<rank_type> const& gone) {
+TUTTI_DECL void agreement::host(std::vector<rank_type> const& silent, std::vector<rank_type> const& absent) {
   auto const is_in = [](std::vector<rank_type> const& list, rank_type r) {
     return std::find(list.begin(), list.end(), r) != list.end();
   };
   peers_.clear();
   for (rank_type const r : members()) {
     if (r != rank_) {
-      peers_.push_back({r, is_in(gone, r)     ? presence::gone
+      peers_.push_back({r, is_in(absent, r)   ? presence::absent
                            : is_in(silent, r) ? presence::silent
                                               : presence::awaited});
     }
@@ -116,7 +116,7 @@ TUTTI_DECL agreement::action agreement::next() {
   if (is_left_out_) {
     return action::fail;
   }
-  if (proposal_.round == round() && phase_ == phase::decided) {
+  if (proposal_.round == round() && phase_ == phase::idle) {
     conclude(proposal_);
     return action::decide;
   }
@@ -130,7 +130,7 @@ TUTTI_DECL agreement::action agreement::next() {
     return action::fail;
   }
   if (phase_ == phase::gather) {
-    ballot highest = promised_;
+    ballot highest = promise_;
     for (peer const& p : peers_) {
       highest = highest < p.hello.number ? p.hello.number : highest;
     }
@@ -138,7 +138,7 @@ TUTTI_DECL agreement::action agreement::next() {
     ask(phase::query);
     return next();
   }
-  if (!unnoticed().empty()) {
+  if (!ranks_to_notify().empty()) {
     return action::leave_notices;
   }
   if (!has_looked_) {
@@ -148,14 +148,14 @@ TUTTI_DECL agreement::action agreement::next() {
     choose();
     ask(phase::propose);
   } else {
-    phase_ = phase::decided;
+    phase_ = phase::idle;
   }
   return next();
 }
 
 TUTTI_DECL void agreement::ask(phase next_phase) noexcept {
   phase_ = next_phase;
-  promised_ = ballot_;
+  promise_ = ballot_;
   must_ask_ = true;
   has_looked_ = false;
   for (peer& p : peers_) {
@@ -164,42 +164,42 @@ TUTTI_DECL void agreement::ask(phase next_phase) noexcept {
 }
 
 TUTTI_DECL void agreement::choose() {
-  proposal const* last = &accepted_;
+  proposal const* last = &last_proposal_;
   std::uint64_t value = contribution_;
   for (peer const& p : peers_) {
     if (p.state == presence::present) {
-      last = last->number < p.accepted.number ? &p.accepted : last;
+      last = last->number < p.last_proposal.number ? &p.last_proposal : last;
       value &= p.hello.value;
     }
   }
   proposal_ = last->number.count != 0 ? *last : proposal{0, {}, call_, value, group()};
   proposal_.round = round();
   proposal_.number = ballot_;
-  accepted_ = proposal_;
+  last_proposal_ = proposal_;
 }
 
 TUTTI_DECL agreement::reception agreement::receive(shrink_message const& hello) {
   if (hello.kind != step::hello || hello.world != world_ || is_left_out_) {
     return reception::refused;
   }
-  if (!decided_.counts(hello.rank)) {
+  if (!result_.counts(hello.rank)) {
     return reception::left_out;
   }
   if (hello.round > round()) {
     if (!hello.content.counts(rank_)) {
       leave_out(hello.content.members);
-    } else if (hello.content.round == round() && is_plausible(hello.content) && phase_ != phase::decided) {
+    } else if (hello.content.round == round() && is_plausible(hello.content) && phase_ != phase::idle) {
       proposal_ = hello.content;
-      phase_ = phase::decided;
+      phase_ = phase::idle;
     }
     return reception::refused;
   }
   if (hello.round + 1 == round()) {
-    return reception::behind;
+    return reception::late;
   }
   peer* const guest = hello.round == round() ? find(hello.rank) : nullptr;
-  if (guest == nullptr || phase_ == phase::decided || guest->state == presence::silent ||
-      guest->state == presence::gone) {
+  if (guest == nullptr || phase_ == phase::idle || guest->state == presence::silent ||
+      guest->state == presence::absent) {
     return reception::refused;
   }
   guest->state = presence::present;
@@ -239,7 +239,7 @@ TUTTI_DECL void agreement::note_departure(rank_type guest) noexcept {
 
 TUTTI_DECL void agreement::note_end(rank_type member) noexcept {
   if (peer* const p = find(member)) {
-    p->state = presence::gone;
+    p->state = presence::absent;
   }
 }
 
@@ -263,9 +263,11 @@ TUTTI_DECL shrink_message agreement::request() const {
   return m;
 }
 
-TUTTI_DECL std::vector<rank_type> agreement::unnoticed() const {
+TUTTI_DECL std::vector<rank_type> agreement::ranks_to_notify() const {
   std::vector<rank_type> silent = ranks_in(presence::silent);
-  std::erase_if(silent, [this](rank_type r) { return std::find(noticed_.begin(), noticed_.end(), r) != noticed_.end(); });
+  std::erase_if(silent, [this](rank_type r) {
+    return std::find(notified_ranks_.begin(), notified_ranks_.end(), r) != notified_ranks_.end();
+  });
   return silent;
 }
 
@@ -276,13 +278,12 @@ TUTTI_DECL shrink_message agreement::notice() const {
 }
 
 TUTTI_DECL void agreement::note_notices() {
-  std::vector<rank_type> const added = unnoticed();
-  noticed_.insert(noticed_.end(), added.begin(), added.end());
+  std::vector<rank_type> const ranks = ranks_to_notify();
+  notified_ranks_.insert(notified_ranks_.end(), ranks.begin(), ranks.end());
 }
 
 TUTTI_DECL bool agreement::read_notice(shrink_message const& message) {
-  bool const is_notice =
-      message.kind == step::notice && message.world == world_ && !message.content.counts(rank_);
+  bool const is_notice = message.kind == step::notice && message.world == world_ && !message.content.counts(rank_);
   if (is_notice) {
     leave_out(message.content.members);
   }
@@ -291,7 +292,7 @@ TUTTI_DECL bool agreement::read_notice(shrink_message const& message) {
 
 TUTTI_DECL std::optional<rank_failure> agreement::cause_for(rank_type member, duration patience) const {
   if (is_left_out_) {
-    bool const is_in = std::find(others_.begin(), others_.end(), member) != others_.end();
+    bool const is_in = std::find(rival_group_.begin(), rival_group_.end(), member) != rival_group_.end();
     return is_in ? std::nullopt : std::optional(left_out(member));
   }
   if (peer const* const guest = odd_guest()) {
@@ -302,9 +303,10 @@ TUTTI_DECL std::optional<rank_failure> agreement::cause_for(rank_type member, du
                         failure::mismatch,
                         {(std::min)(rank_, guest->rank), (std::max)(rank_, guest->rank)}};
   }
-  std::vector<rank_type> const silent = unnoticed();
-  return rank_failure{std::string(name_of(call_)) + " failed: " + list_ranks(silent) + " did not come within " + seconds_text(patience) +
-                          ", but may be alive and have continued without " + list_ranks(group()) +
+  std::vector<rank_type> const silent = ranks_to_notify();
+  return rank_failure{std::string(name_of(call_)) + " failed: " + list_ranks(silent) + " did not come within " +
+                          seconds_text(patience) + ", but may be alive and have continued without " +
+                          list_ranks(group()) +
                           "; give the failure_detector a patience longer than the time between two operations",
                       failure::join, silent};
 }
@@ -332,13 +334,12 @@ TUTTI_DECL std::vector<rank_type> agreement::group() const {
 
 TUTTI_DECL bool agreement::is_waiting() const noexcept {
   return std::any_of(peers_.begin(), peers_.end(), [this](peer const& p) {
-    return p.state == presence::awaited ||
-           (p.state == presence::present && phase_ != phase::gather && !p.has_answered);
+    return p.state == presence::awaited || (p.state == presence::present && phase_ != phase::gather && !p.has_answered);
   });
 }
 
 TUTTI_DECL bool agreement::has_quorum() const {
-  std::vector<rank_type> const silent = unnoticed();
+  std::vector<rank_type> const silent = ranks_to_notify();
   std::vector<rank_type> const present = group();
   return present.size() > silent.size() || (present.size() == silent.size() && present.front() < silent.front());
 }

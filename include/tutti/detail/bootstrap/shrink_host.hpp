@@ -32,11 +32,11 @@ namespace tutti::inline v0_1_0::detail::inline bootstrap {
 /// The member that waits for the others in a round of agreement, and decides it with them.
 class shrink_host {
  public:
-  /// @param silent the members of lower ranks that did not answer
-  /// @param gone those that have ended
+  /// @param silent members of lower ranks that did not answer
+  /// @param absent members of lower ranks that have ended
   /// @param key the world's for its shrink meetings, or none
   shrink_host(int listener, agreement& me, std::vector<net::address> const& places,
-              std::vector<rank_type> const& silent, std::vector<rank_type> const& gone, duration patience,
+              std::vector<rank_type> const& silent, std::vector<rank_type> const& absent, duration patience,
               net::proof_key const& key = {})
       : listener_(listener),
         me_(me),
@@ -45,7 +45,7 @@ class shrink_host {
         patience_(patience),
         key_(key),
         entrance_(key_to(me.rank(), key), static_cast<rank_type>(places.size())) {
-    me_.host(silent, gone);
+    me_.host(silent, absent);
     for (rank_type const r : me_.members()) {
       if (me_.watches(r)) {
         watch(guests_.emplace_back(guest{r, {}, {}}));
@@ -79,7 +79,7 @@ class shrink_host {
           }
           break;
         case agreement::action::leave_notices:
-          leave_notices(me_.notice(), me_.unnoticed(), places_, key_);
+          leave_notices(me_.notice(), me_.ranks_to_notify(), places_, key_);
           me_.note_notices();
           break;
         case agreement::action::look:
@@ -128,7 +128,7 @@ class shrink_host {
       case agreement::reception::left_out:
         tell(p.line, left_out(message.rank));
         break;
-      case agreement::reception::behind:
+      case agreement::reception::late:
         p.line.queue(bootstrap_frame_kind::table, me_.verdict().text());
         p.line.flush();
         break;
@@ -285,7 +285,7 @@ class shrink_host {
   /// Tells the guests what is decided.
   void announce() {
     for (guest& peer : guests_) {
-      if (peer.line && me_.decided().counts(peer.rank)) {
+      if (peer.line && me_.result().counts(peer.rank)) {
         peer.line.queue(bootstrap_frame_kind::table, me_.verdict().text());
         peer.line.flush();  // a connection takes a short text at once; the exchanges send the rest of a long one
       } else if (peer.line) {

@@ -44,7 +44,7 @@ class shrink_meeting {
   [[nodiscard]] std::vector<rank_type> const& members() const noexcept { return agreement_.members(); }
 
   /// Decides the next round. Collective over the survivors. Returns the bitwise AND of the contributions, and decides
-  /// `members`: both are the same on all survivors, also on those that end afterwards. Ranks that are left out are not
+  /// `members`: both are the same on all survivors, also if they end afterwards. Ranks that are left out are not
   /// waited for again.
   ///
   /// Takes until the last member has come: at most `patience`, plus as much for the first silent host and a quarter
@@ -60,7 +60,7 @@ class shrink_meeting {
 
  private:
   /// The end of a visit.
-  enum class visit_end { decided, silent, gone };
+  enum class visit_end { verdict, silent, absent };
 
   [[nodiscard]] visit_end visit(rank_type host, duration patience, duration share);
   void look_for_notices();
@@ -70,7 +70,7 @@ class shrink_meeting {
   descriptor listener_;
   std::vector<net::address> places_;
   net::proof_key key_;
-  rank_type host_ = no_rank;    ///< of the last round
+  rank_type host_ = no_rank;    ///< the host of the last round
   std::vector<channel> lines_;  ///< connections of the last round: the host's to its guests, a guest's to the host
 };
 

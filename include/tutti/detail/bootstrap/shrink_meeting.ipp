@@ -33,10 +33,10 @@ TUTTI_DECL std::uint64_t shrink_meeting::agree(detector_call call, std::uint64_t
   }
   agreement_.begin(call, contribution);
   std::vector<rank_type> silent;
-  std::vector<rank_type> gone;
+  std::vector<rank_type> absent;
   for (rank_type const host : std::vector<rank_type>(members())) {
     if (host == agreement_.rank()) {
-      shrink_host meeting(listener_.get(), agreement_, places_, silent, gone, patience, key_);
+      shrink_host meeting(listener_.get(), agreement_, places_, silent, absent, patience, key_);
       meeting.run();
       lines_ = meeting.take_lines();
       host_ = host;
@@ -44,18 +44,18 @@ TUTTI_DECL std::uint64_t shrink_meeting::agree(detector_call call, std::uint64_t
     }
     // The first silent host has cost all of the patience; later ones get less, so that the delays do not add up.
     visit_end const end = visit(host, patience, silent.empty() ? patience : patience / 4);
-    if (end == visit_end::decided) {
+    if (end == visit_end::verdict) {
       host_ = host;
-      look_for_notices();  // and makes room for those of later rounds
+      look_for_notices();  // the listener has room for the notices of later rounds
       break;
     }
-    (end == visit_end::gone ? gone : silent).push_back(host);
+    (end == visit_end::absent ? absent : silent).push_back(host);
     look_for_notices();
     if (agreement_.is_left_out()) {
       fail_left_out();
     }
   }
-  proposal const& result = agreement_.decided();
+  proposal const& result = agreement_.result();
   if (call == detector_call::agree) {
     lines_.clear();
   }
@@ -79,8 +79,7 @@ TUTTI_DECL survivors shrink_meeting::take_survivors(duration patience) {
 }
 
 TUTTI_DECL void shrink_meeting::look_for_notices() {
-  take_notices(listener_.get(), agreement_,
-               agreement_.longest_message(static_cast<rank_type>(places_.size())), key_);
+  take_notices(listener_.get(), agreement_, agreement_.longest_message(static_cast<rank_type>(places_.size())), key_);
 }
 
 TUTTI_DECL void shrink_meeting::fail_left_out() {
@@ -99,7 +98,7 @@ TUTTI_DECL shrink_meeting::visit_end shrink_meeting::visit(rank_type host, durat
     constexpr duration attempt = std::chrono::seconds(1);
     channel line(net::connect(places_[host], (std::min)(deadline, steady_now() + attempt)));
     if (!line && (errno == ECONNREFUSED || errno == ECONNRESET)) {
-      return visit_end::gone;
+      return visit_end::absent;
     }
     if (!line && errno == ETIMEDOUT && steady_now() < deadline) {
       continue;
@@ -136,7 +135,7 @@ TUTTI_DECL shrink_meeting::visit_end shrink_meeting::visit(rank_type host, durat
       }
       if (agreement_.learn(message)) {
         lines_.push_back(std::move(line));
-        return visit_end::decided;
+        return visit_end::verdict;
       }
       if (auto const answer = agreement_.answer(message)) {
         line.queue(bootstrap_frame_kind::text, answer->text());

@@ -12,7 +12,7 @@
 
 namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
-/// The calls of a failure_detector, each of which takes rounds of agreement.
+/// The calls of a failure_detector that take rounds of agreement.
 enum class detector_call : std::uint8_t { agree, shrink };
 
 [[nodiscard]] constexpr char const* name_of(detector_call call) noexcept {
@@ -33,7 +33,7 @@ struct ballot {
 /// A result of a round: what a host proposes, and in the end what all members have decided.
 struct proposal {
   std::uint64_t round = 0;  ///< 0: the state before the first round
-  ballot number;            ///< none: nothing is proposed
+  ballot number;            ///< no ballot: nothing is proposed
   detector_call call = detector_call::agree;
   std::uint64_t value = 0;
   std::vector<rank_type> members;  ///< the ranks that are not lost, in ascending order

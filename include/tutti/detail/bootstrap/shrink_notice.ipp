@@ -79,8 +79,8 @@ TUTTI_DECL std::optional<shrink_message> notice_in(bootstrap_frame const& frame,
     text = text.substr(0, size);
   }
   shrink_message message;
-  bool const is_notice = frame.kind == bootstrap_frame_kind::hello && message.parse(text) &&
-                         message.kind == shrink_message::step::notice;
+  bool const is_notice =
+      frame.kind == bootstrap_frame_kind::hello && message.parse(text) && message.kind == shrink_message::step::notice;
   return is_notice ? std::optional(std::move(message)) : std::nullopt;
 }
 
