@@ -46,9 +46,9 @@ struct agreement_probe;
 /// it. All members outside of A were gone or had a notice when h looked for the last time. All members outside of B
 /// were gone or had a notice when h' looked before it proposed P'.
 /// A member of both has accepted b before it promised b', as it follows no lower ballot afterwards. So its promise told
-/// h' of P, or of a proposal with a ballot between b and b', which is P by choice of b'. Then h' proposed P. So there is
-/// no member of both: h is outside of B, and h' outside of A. If h saw h' gone, h' had left h a notice before, which h
-/// finds. If h' saw h gone, it finds the notice of h. Otherwise each left the other a notice before it looked, so the
+/// h' of P, or of a proposal with a ballot between b and b', which is P by choice of b'. Then h' proposed P. So there
+/// is no member of both: h is outside of B, and h' outside of A. If h saw h' gone, h' had left h a notice before, which
+/// h finds. If h' saw h gone, it finds the notice of h. Otherwise each left the other a notice before it looked, so the
 /// one that looked last finds one. A host that finds a notice neither proposes nor decides, so there is no such P'. Of
 /// two results of a round, the one with the higher ballot is thus the one with the lower ballot.
 ///

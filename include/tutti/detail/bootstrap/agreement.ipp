@@ -226,7 +226,7 @@ TUTTI_DECL void agreement::note_answer(shrink_message const& answer) {
   }
   guest->has_answered = true;
   if (phase_ == phase::query) {
-    guest->accepted = is_plausible(answer.content) ? answer.content : proposal{};
+    guest->last_proposal = is_plausible(answer.content) ? answer.content : proposal{};
   }
 }
 
