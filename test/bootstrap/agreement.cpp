@@ -197,8 +197,8 @@ class explorer {
   /// The number of states from which no member has to end, nap or leave for all to finish.
   [[nodiscard]] std::size_t finishing_states() const {
     std::vector<std::vector<std::size_t>> sources(states());
-    for (auto const& [from, to] : steps_) {
-      sources[to].push_back(from);
+    for (auto const& [source, target] : steps_) {
+      sources[target].push_back(source);
     }
     std::vector<bool> is_known(states());
     std::vector<std::size_t> next = ends_;
@@ -542,7 +542,7 @@ class explorer {
   }
 
   bool is_ordered_;
-  std::unordered_map<std::string, std::size_t> known_states_;  ///< and their numbers
+  std::unordered_map<std::string, std::size_t> known_states_;  ///< texts and numbers
   std::vector<std::pair<std::size_t, std::size_t>> steps_;     ///< all that need no end, nap or leave
   std::vector<std::size_t> ends_;                              ///< states in which all have finished
   std::size_t decisions_ = 0;
