@@ -551,6 +551,36 @@ class explorer {
 
 }  // namespace
 
+/// A member follows no lower ballot, and of two accepted proposals the one with the higher ballot is proposed again.
+BOOST_AUTO_TEST_CASE(a_higher_ballot_counts) {
+  agreement host("", 2, 3);
+  host.begin(detector_call::agree, 7);
+  host.host({}, {});
+  std::vector<agreement> guests;
+  for (rank_type const r : {0U, 1U}) {
+    agreement& guest = guests.emplace_back("", r, 3);
+    shrink_message request{"", r, shrink_message::step::proposal, 1, {4 - 2 * r, r}};
+    request.content = {1, {}, detector_call::agree, r, {0, 1, 2}};
+    BOOST_REQUIRE(guest.answer(request));
+    request.number.count -= 1;
+    BOOST_TEST(!guest.answer(request));
+    request.kind = shrink_message::step::query;
+    BOOST_TEST(!guest.answer(request));
+    BOOST_TEST((host.receive(guest.hello()) == reception::welcome));
+  }
+  BOOST_REQUIRE((host.next() == action::ask));
+  for (agreement& guest : guests) {
+    auto const promise = guest.answer(host.request());
+    BOOST_REQUIRE(promise);
+    host.note_answer(*promise);
+  }
+  BOOST_REQUIRE((host.next() == action::look));
+  host.note_look();
+  BOOST_REQUIRE((host.next() == action::ask));
+  BOOST_TEST(host.request().content.value == 0U);
+  BOOST_TEST(host.request().number.count == 5U);
+}
+
 /// Only the lowest living rank is host, and guests leave it when it ends. If no more members end, all can finish.
 BOOST_AUTO_TEST_CASE(members_that_end_keep_none_from_deciding_alike) {
   for (bounds const& limits : {bounds{2, 3, 2, 0, 0, 0}, {3, 2, 2, 0, 0, 0}, {4, 1, 2, 0, 0, 0}}) {
