@@ -29,6 +29,16 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(one_fault_after_the_other, Transport, all_transpor
   laws::those_that_are_left_go_on<Transport>(5, {{0}, {1, 3}, {2}});
 }
 
+BOOST_AUTO_TEST_CASE_TEMPLATE(those_that_are_left_agree, Transport, all_transports) {
+  laws::those_that_are_left_agree<Transport>(4, {1});
+  laws::those_that_are_left_agree<Transport>(5, {0, 3});
+  laws::those_that_are_left_agree<Transport>(2, {0});
+}
+
+BOOST_AUTO_TEST_CASE(different_calls_are_told_apart) {
+  laws::different_calls_are_told_apart<tutti::loopback>(3);
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_host_that_dies_is_followed_by_the_next, Transport, of_processes) {
   laws::a_host_that_dies_is_followed_by_the_next<Transport>(5);
 }

@@ -16,6 +16,7 @@
 #include <tutti/collective/group_rendezvous.ipp>
 #include <tutti/detail/base/message.ipp>
 #include <tutti/detail/base/number_text.ipp>
+#include <tutti/detail/bootstrap/agreement.ipp>
 #include <tutti/detail/bootstrap/channel.ipp>
 #include <tutti/detail/bootstrap/child.ipp>
 #include <tutti/detail/bootstrap/claim.ipp>

@@ -9,13 +9,15 @@
 #include <tutti/detail/core/deadline.hpp>
 #include <tutti/extend/secret.hpp>
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace tutti::inline v0_1_0 {
 
-/// Makes a new world of the survivors when members of one are gone. To be constructed before any failure:
+/// Lets the survivors of a fault agree about it, and makes a new world of them. To be constructed before any failure:
 ///
 ///     tutti::failure_detector detector{world};
 ///     try {
@@ -29,14 +31,22 @@ namespace tutti::inline v0_1_0 {
 /// rank that gives up destroys its detector. Every survivor gets an error, at the latest in its next operation, and
 /// then calls `shrink`. So `patience` must be longer than the time between two operations.
 ///
-/// Cost: one listening socket per rank; one exchange at construction; for shrinking, two connections of each member
-/// to the lowest surviving rank.
+/// All survivors make the same calls in the same order. A call that throws may be repeated.
+///
+/// Cost: one listening socket per rank; one exchange at construction; for agreeing, two connections between each member
+/// and the lowest surviving rank, and seven short messages; for shrinking, twice as much.
 /// Thread safety: one thread at a time.
 template <class Transport, class Trace = no_trace>
 class failure_detector {
  public:
   /// The type of the new communicator.
   using communicator_type = communicator<Transport, dynamic, Trace>;
+
+  /// The result of `agree`.
+  struct agreement {
+    std::uint64_t value;                ///< the bitwise AND of the values of the ranks that took part
+    std::vector<rank_type> lost_ranks;  ///< the ranks of the first world that are gone or left out, in ascending order
+  };
 
   /// Opens a listening socket, and exchanges addresses. Collective. @throws error; precondition_error if the patience
   /// is negative
@@ -46,30 +56,67 @@ class failure_detector {
         name_(world.name()),
         secret_(detail::access::state(world).secret),
         host_(host_of(world.transport())),
+        size_(world.size()),
         patience_(detail::finite_patience(patience)),
         meeting_(meet(world)) {}
 
+  /// Agrees with the other survivors on one value and one set of lost ranks: all that return, return the same, also if
+  /// they end afterwards. Collective over the survivors, before a fault and after it, whether the communicator
+  /// has failed or not.
+  ///
+  ///     if (detector.agree(is_written ? 1 : 0).value == 1) {  // all survivors have written their checkpoints
+  ///
+  /// The value of a rank that ends meanwhile may be part of the result or not. Waits as `shrink` does.
+  /// @throws error (failure::join) as `shrink`, or if the rank that reported the result ended while it did so, and no
+  ///         other one calls within `patience`; error (failure::mismatch) if another rank calls `shrink`
+  [[nodiscard]] agreement agree(std::uint64_t value) {
+    detail::cancellation_shield const shield(
+        detail::cancellation_shield::points::silent);  // the other ranks would wait for this one
+    agreement result{meeting_.agree(detail::detector_call::agree, value, patience_), {}};
+    auto position = members().begin();
+    for (rank_type r = 0; r < size_; ++r) {
+      if (position != members().end() && *position == r) {
+        ++position;
+      } else {
+        result.lost_ranks.push_back(r);
+      }
+    }
+    return result;
+  }
+
   /// Makes a communicator of the survivors, numbered in their previous order. Collective over them. Its name is
-  /// "world+1" and so on; `parent_rank` gives ranks in the failed world.
+  /// "world+1" and so on; `parent_rank` gives ranks in the failed world. The survivors agree on its members, and that
+  /// each of them has it.
   ///
   /// Waits for the last survivor, at most `patience`, and again after each further fault; three seconds more if the
   /// host of a lost member is unreachable.
   /// @throws error (failure::join) if enough members neither come nor are gone that they may have continued without
-  ///         this one, or if they have
+  ///         this one, or if they have; error (failure::mismatch) if another rank calls `agree`
   [[nodiscard]] communicator_type shrink() {
     detail::cancellation_shield const shield(
         detail::cancellation_shield::points::silent);  // the other ranks would wait for this one
-    for (std::size_t remaining = meeting_.members().size();; --remaining) {
-      detail::survivors meeting = meeting_.meet(patience_);
-      meeting.local_host(host_);
-      meeting.secret(secret_);
-      meeting.name(name_ + "+" + std::to_string(++shrinks_));
+    constexpr auto call = detail::detector_call::shrink;
+    meeting_.agree(call, 0, patience_);
+    for (int attempts = 1;; ++attempts) {
+      std::vector<rank_type> const previous_members = members();
+      std::optional<communicator_type> smaller;
+      error cause(failure::join, "shrink: another survivor could not make the smaller world");
       try {
-        return communicator_type(meeting, settings_);
-      } catch (error const&) {
-        if (remaining == 0) {  // each fault takes a member
-          throw;
-        }
+        detail::survivors survivors = meeting_.take_survivors(patience_);
+        survivors.local_host(host_);
+        survivors.secret(secret_);
+        survivors.name(name_ + "+" + std::to_string(++shrinks_));
+        smaller.emplace(survivors, settings_);
+      } catch (error const& e) {
+        cause = e;
+      }
+      bool const is_made = meeting_.agree(call, smaller ? 1 : 0, patience_) == 1;
+      if (members() != previous_members) {
+        attempts = 0;  // another fault
+      } else if (is_made) {
+        return std::move(*smaller);
+      } else if (attempts == 3) {
+        throw cause;
       }
     }
   }
@@ -102,6 +149,7 @@ class failure_detector {
   std::string name_;
   world_secret secret_;
   std::string host_;
+  rank_type size_;
   duration patience_;
   unsigned shrinks_ = 0;
   detail::shrink_meeting meeting_;

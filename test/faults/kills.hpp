@@ -5,23 +5,35 @@
 #include <tutti/shrink.hpp>
 #include <tutti/tutti.hpp>
 
+#include <atomic>
 #include <csignal>
+#include <cstddef>
+#include <cstdint>
 #include <ctime>
+#include <iterator>
+#include <new>
 #include <optional>
 #include <random>
 #include <string_view>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/// Kills a rank, or the parent of all, at a random moment of joining, splitting, computing or shrinking; some have
-/// forked a helper that lives on. The others get an error other than a passed deadline, continue without it and sum
-/// right. A killed process leaves neither memory nor descriptors nor processes behind.
+/// Kills a rank, or the parent of all, at a random moment of joining, splitting, computing, shrinking or agreeing; some
+/// have forked a helper that lives on. The others get an error other than a passed deadline, continue without it and
+/// sum right. All that agree, the killed ones included, have one result. A killed process leaves neither memory nor
+/// descriptors nor processes behind.
 namespace tutti::faults {
 
 using namespace std::chrono_literals;
 using support::verdict;
 
-enum class phase { join, split, compute, shrink };
+enum class phase { join, split, compute, shrink, agree };
+
+/// The first result of each agreement, which all processes of a trial share; 0: none yet.
+struct results {
+  std::atomic<std::uint64_t> first[1024];
+};
 
 /// The random choices of one trial.
 struct plan {
@@ -29,7 +41,7 @@ struct plan {
     random.discard(3);
     ranks = 2 + draw(4);
     victim = draw(ranks + 1);
-    kill_phase = static_cast<phase>(draw(4));
+    kill_phase = static_cast<phase>(draw(5));
     delay = std::chrono::microseconds(draw(draw(2) == 0 ? 300 : 5000));
     has_helper = draw(2) == 0;
   }
@@ -43,10 +55,12 @@ struct plan {
   bool has_helper;
   int lifeline[2] = {-1, -1};  ///< a pipe; helpers live until it closes
 
-  /// True if this rank is killed: the victim, or the next rank while survivors shrink the world.
-  [[nodiscard]] bool kills(rank_type r) const {
-    return r == victim || (kill_phase == phase::shrink && r == (victim + 1) % ranks);
-  }
+  results* agreements = nullptr;
+
+  /// The number of ranks that are killed.
+  [[nodiscard]] rank_type deaths() const { return kill_phase == phase::shrink || kill_phase == phase::agree ? 2 : 1; }
+  /// True if this rank is killed: the victim, or the next rank while survivors shrink the world or agree.
+  [[nodiscard]] bool kills(rank_type r) const { return r == victim || (deaths() == 2 && r == (victim + 1) % ranks); }
 };
 
 /// Kills this process after `wait`, in whatever it is doing.
@@ -116,6 +130,47 @@ verdict names_the_victim(error const& e, World const& world, rank_type victim) {
              : std::string(wrong_name) + "killed was rank " + std::to_string(victim) + ", and not named: " + e.what();
 }
 
+/// Agrees again and again until all ranks that are to be killed are lost. The second one dies once the first is lost.
+template <class Detector>
+verdict agree_until_death(Detector& detector, plan const& p, rank_type me) {
+  auto const value_of = [](rank_type r, std::size_t turn) {
+    return 0xffffffffU & ~(std::uint64_t{1} << ((5 * r + turn) % 32));
+  };
+  bool is_dying = me == p.victim;
+  for (std::size_t turn = 0;; ++turn) {
+    auto const result = detector.agree(value_of(me, turn));
+    std::uint64_t losses = 0;
+    for (rank_type const r : result.lost_ranks) {
+      losses |= std::uint64_t{1} << r;
+    }
+    std::uint64_t const text = std::uint64_t{1} << 63 | losses << 32 | result.value;
+    std::uint64_t first = 0;
+    if (turn < std::size(p.agreements->first) && !p.agreements->first[turn].compare_exchange_strong(first, text) &&
+        first != text) {
+      return std::string(wrong_number) + "agreement " + std::to_string(turn) + " has two results";
+    }
+    std::uint64_t expected = 0xffffffffU;
+    for (rank_type const r : detector.members()) {
+      expected &= value_of(r, turn);
+    }
+    if ((result.value & expected) != result.value) {
+      return std::string(wrong_number) + "a member's value is not in the result";
+    }
+    for (rank_type const r : result.lost_ranks) {
+      if (!p.kills(r)) {
+        return std::string(wrong_name) + "rank " + std::to_string(r) + " is lost";
+      }
+    }
+    if (result.lost_ranks.size() == p.deaths()) {
+      return "";
+    }
+    if (p.kills(me) && !is_dying && !result.lost_ranks.empty()) {
+      is_dying = true;
+      die(p);
+    }
+  }
+}
+
 /// The program of a rank. A rank that is killed does not return.
 template <class Transport>
 verdict work(detail::process_rendezvous& meet, plan const& p) {
@@ -144,31 +199,32 @@ verdict work(detail::process_rendezvous& meet, plan const& p) {
   if (me == p.victim) {
     die(p);
   }
-  verdict complaint = repeat_until_death([&]() -> verdict {
-    std::size_t const count = std::size_t{1} << (++turn % 18);
-    auto const sum_in = [&](auto& communicator) -> verdict {
-      try {
-        return sum_ones(communicator, count);
-      } catch (error const& e) {
-        verdict const wrong = names_the_victim(e, communicator, p.victim);
-        return wrong.empty() ? "left" : wrong;
-      }
-    };
-    if (p.kill_phase != phase::split) {
-      return sum_ones(world, count);
-    }
-    if (turn % 4 == 0) {
-      auto part = split(world, (me + turn / 4) % 2);
-      return sum_in(part);
-    }
-    return turn % 2 == 0 ? sum_in(world) : sum_in(*whole);
-  });
+  verdict complaint =
+      p.kill_phase == phase::agree ? agree_until_death(detector, p, me) : repeat_until_death([&]() -> verdict {
+        std::size_t const count = std::size_t{1} << (++turn % 18);
+        auto const sum_in = [&](auto& communicator) -> verdict {
+          try {
+            return sum_ones(communicator, count);
+          } catch (error const& e) {
+            verdict const wrong = names_the_victim(e, communicator, p.victim);
+            return wrong.empty() ? "left" : wrong;
+          }
+        };
+        if (p.kill_phase != phase::split) {
+          return sum_ones(world, count);
+        }
+        if (turn % 4 == 0) {
+          auto part = split(world, (me + turn / 4) % 2);
+          return sum_in(part);
+        }
+        return turn % 2 == 0 ? sum_in(world) : sum_in(*whole);
+      });
   complaint = complaint == "left" ? "" : complaint;
   whole.reset();
   if (p.kills(me)) {
     die(p);
   }
-  for (rank_type const last = p.ranks - (p.kill_phase == phase::shrink ? 2 : 1); complaint.empty();) {
+  for (rank_type const last = p.ranks - p.deaths(); complaint.empty();) {
     auto smaller = detector.shrink();
     if (smaller.size() <= last) {
       return sum_ones(smaller, 1000);
@@ -209,7 +265,7 @@ verdict kill_the_parent(plan const& p) {
 
 /// The name of the kind of a trial.
 inline std::string kind_of_kill(std::uint64_t seed) {
-  constexpr char const* phases[] = {"join", "split", "compute", "shrink"};
+  constexpr char const* phases[] = {"join", "split", "compute", "shrink", "agree"};
   return std::string("killed while ranks ") + phases[static_cast<int>(plan(seed).kill_phase)];
 }
 
@@ -220,9 +276,15 @@ verdict trial_of_kills(std::uint64_t seed) {
   if (::pipe(p.lifeline) != 0) {
     return "no pipe";
   }
+  void* const page = ::mmap(nullptr, sizeof(results), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) {
+    return "no memory";
+  }
+  p.agreements = ::new (page) results{};
   verdict const complaints = p.victim == p.ranks ? kill_the_parent<Transport>(p) : kill_a_rank<Transport>(p);
   ::close(p.lifeline[0]);
   ::close(p.lifeline[1]);
+  ::munmap(page, sizeof(results));
   return complaints.empty()
              ? complaints
              : std::to_string(p.ranks) + " ranks" + " over " + std::string(Transport::name) +

@@ -3,6 +3,7 @@
 
 #include <laws/late.hpp>
 #include <tutti/collective/allreduce.hpp>
+#include <tutti/detail/bootstrap/membership.hpp>
 #include <tutti/reduction/arithmetic.hpp>
 #include <tutti/shrink.hpp>
 #include <tutti/spawn.hpp>
@@ -14,6 +15,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstddef>
+#include <cstdint>
 #include <latch>
 #include <optional>
 #include <span>
@@ -71,6 +73,9 @@ std::string sum_until_a_fault(World& world, std::vector<rank_type> const& member
 template <class Detector>
 std::string is_left_out(Detector& detector, rank_type me) {
   try {
+    if (detector.members().size() % 2 == 0) {
+      return "it agreed on " + std::to_string(detector.agree(1).value);
+    }
     return "it continued as a world of " + std::to_string(detector.shrink().size());
   } catch (tutti::error const& e) {
     std::string const text = e.what();
@@ -114,6 +119,79 @@ void those_that_are_left_go_on(rank_type n, std::vector<std::vector<rank_type>> 
     std::string const text = results[r] ? results[r].value() : results[r].failure().text;
     BOOST_TEST(is_dead == !results[r].has_value(), "rank " << r << " of " << n << ": " << text);
     BOOST_TEST((is_dead || text == "no fault"), "rank " << r << " of " << n << ": " << text);
+  }
+}
+
+/// Survivors agree before a fault, after it, and in a smaller world's life: one value, one set of lost ranks.
+template <class Transport>
+void those_that_are_left_agree(rank_type n, std::vector<rank_type> const& dead) {
+  auto const value_of = [](rank_type r, unsigned turn) { return ~(std::uint64_t{1} << (r + turn)); };
+  auto const results = tutti::spawn<Transport>(n, [&](auto& world) -> std::string {
+    rank_type const me = world.rank();
+    world.deadline(std::chrono::seconds(40));
+    tutti::failure_detector detector(world);
+    std::vector<rank_type> losses;
+    auto const is_right = [&](unsigned turn) {
+      std::uint64_t expected = ~std::uint64_t{0};
+      for (rank_type const r : detector.members()) {
+        expected &= value_of(r, turn);
+      }
+      auto const result = detector.agree(value_of(me, turn));
+      return result.value == expected && result.lost_ranks == losses;
+    };
+    for (unsigned turn = 0; turn != 10; ++turn) {
+      if (!is_right(turn)) {
+        return "they disagree before a fault";
+      }
+    }
+    auto const die_if_dead = [&] {
+      if (std::ranges::count(dead, me) != 0) {
+        die<Transport>();
+      }
+    };
+    std::string wrong = sum_until_a_fault(world, detector.members(), me, die_if_dead);
+    die_if_dead();  // another one may have been faster
+    auto const first = detector.agree(value_of(me, 10));
+    if (first.lost_ranks != dead || detector.members().size() != n - dead.size()) {
+      return "a lost rank is not named, or another one is: " + tutti::detail::list_ranks(first.lost_ranks);
+    }
+    losses = dead;
+    for (unsigned turn = 11; turn != 15; ++turn) {
+      if (!is_right(turn)) {
+        return "they disagree after a fault";
+      }
+    }
+    auto smaller = detector.shrink();
+    wrong += sum_until_a_fault(smaller, detector.members(), me, [] {});
+    return is_right(15) ? wrong : "they disagree in a smaller world";
+  });
+  for (rank_type r = 0; r != n; ++r) {
+    bool const is_dead = std::ranges::count(dead, r) != 0;
+    std::string const text = results[r] ? results[r].value() : results[r].failure().text;
+    BOOST_TEST(is_dead == !results[r].has_value(), "rank " << r << " of " << n << ": " << text);
+    BOOST_TEST((is_dead || text == "no fault"), "rank " << r << " of " << n << ": " << text);
+  }
+}
+
+/// A rank that calls shrink while the others agree gets an error that names two ranks, and so do they; then they may
+/// make the same call.
+template <class Transport>
+void different_calls_are_told_apart(rank_type n) {
+  auto const results = tutti::spawn<Transport>(n, [n](auto& world) -> std::string {
+    tutti::failure_detector detector(world);
+    try {
+      if (world.rank() == n - 1) {
+        return "it continued as a world of " + std::to_string(detector.shrink().size());
+      }
+      return "it agreed on " + std::to_string(detector.agree(1).value);
+    } catch (tutti::error const& e) {
+      bool const is_told = e.kind() == tutti::failure::mismatch && e.at_fault() == std::vector<rank_type>{0, n - 1};
+      return is_told && detector.agree(1).value == 1 ? "" : e.what();
+    }
+  });
+  for (rank_type r = 0; r != n; ++r) {
+    std::string const text = results[r] ? results[r].value() : results[r].failure().text;
+    BOOST_TEST(text == "", "rank " << r << " of " << n << ": " << text);
   }
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/bootstrap/agreement.hpp>
 #include <tutti/detail/bootstrap/channel.hpp>
 #include <tutti/detail/bootstrap/entrance.hpp>
-#include <tutti/detail/bootstrap/membership.hpp>
 #include <tutti/detail/bootstrap/pending_hello.hpp>
 #include <tutti/detail/bootstrap/shrink_message.hpp>
 #include <tutti/detail/bootstrap/shrink_notice.hpp>
@@ -20,31 +20,35 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
-#include <string>
+#include <optional>
+#include <poll.h>
 #include <utility>
 #include <vector>
 
 namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
-/// The member that waits for the others and decides who belongs to the new world.
+/// The member that waits for the others in a round of agreement, and decides it with them.
 class shrink_host {
  public:
-  /// @param silent the members of lower ranks that did not answer; all other lower ranks are gone
+  /// @param silent members of lower ranks that did not answer
+  /// @param absent members of lower ranks that have ended
   /// @param key the world's for its shrink meetings, or none
-  shrink_host(int listener, shrink_message const& me, std::vector<net::address> const& places,
-              std::vector<rank_type> silent, duration patience, net::proof_key const& key = {})
+  shrink_host(int listener, agreement& me, std::vector<net::address> const& places,
+              std::vector<rank_type> const& silent, std::vector<rank_type> const& absent, duration patience,
+              net::proof_key const& key = {})
       : listener_(listener),
         me_(me),
         places_(places),
-        longest_hello_(me.longest(places.size())),
-        silent_(std::move(silent)),
+        longest_hello_(me.longest_message(static_cast<rank_type>(places.size()))),
         patience_(patience),
         key_(key),
-        entrance_(key_to(me.rank, key), static_cast<rank_type>(places.size())) {
-    for (rank_type const r : me.members) {
-      if (r > me.rank) {
-        watch(guests_.emplace_back(guest{r, {}, {}, {}}));
+        entrance_(key_to(me.rank(), key), static_cast<rank_type>(places.size())) {
+    me_.host(silent, absent);
+    for (rank_type const r : me_.members()) {
+      if (me_.watches(r)) {
+        watch(guests_.emplace_back(guest{r, {}, {}}));
       }
     }
   }
@@ -54,28 +58,44 @@ class shrink_host {
     return key.derive("host", {packer().number(host).take()});
   }
 
-  /// Waits until every member has joined or is gone.
-  /// @returns the members of the new world
-  /// @throws error(failure::join) if too many are silent, or others continued without this rank; members that have
-  ///         joined get the same error
-  std::vector<rank_type> gather() {
-    time_point const deadline = steady_now() + patience_;
-    while (expecting() && !is_left_out_ && steady_now() < deadline) {
-      listen(deadline);
+  /// Decides the round.
+  /// @throws error(failure::join) if too many are silent, or others continued without this rank; error
+  ///         (failure::mismatch) if the members make different calls. Members that have come get the same error
+  void run() {
+    time_point deadline = steady_now() + patience_;
+    for (;;) {
+      switch (me_.next()) {
+        case agreement::action::wait:
+          if (steady_now() < deadline) {
+            listen(deadline);
+          } else {
+            me_.expire();
+          }
+          break;
+        case agreement::action::ask:
+          deadline = steady_now() + patience_;
+          for (guest& peer : guests_) {
+            ask(peer);
+          }
+          break;
+        case agreement::action::leave_notices:
+          leave_notices(me_.notice(), me_.ranks_to_notify(), places_, key_);
+          me_.note_notices();
+          break;
+        case agreement::action::look:
+          look();
+          me_.note_look();
+          break;
+        case agreement::action::decide:
+          return announce();
+        case agreement::action::fail:
+          look();  // to be left out explains why others are silent
+          fail();
+      }
     }
-    // Members that are gone now may have left a notice before, which has arrived by now.
-    entrance_.hear_all(*this);
-    entrance_.clear();
-    is_left_out_ = is_left_out_ || take_notice(listener_, me_, longest_hello_, key_);
-    if (is_left_out_) {
-      fail([](rank_type r) { return left_out(r); });  // guests are no members of that group, either
-    }
-    return decide();
   }
-  /// True if `gather` has found that others continued without this rank.
-  [[nodiscard]] bool is_left_out() const noexcept { return is_left_out_; }
 
-  /// The connections to the members of the new world, in rank order.
+  /// The connections to the members that take part, in rank order.
   [[nodiscard]] std::vector<channel> take_lines() {
     std::vector<channel> lines;
     for (guest& peer : guests_) {
@@ -92,58 +112,72 @@ class shrink_host {
   [[nodiscard]] net::handshake_state hear(pending_hello& p) const { return p.hear(longest_hello_); }
   /// A member tries again. With a key, a notice is no claim.
   void turn_away(pending_hello const& p, char const*) {
-    is_left_out_ = is_left_out_ || (key_ && is_notice(p.frame, me_, key_));
+    if (auto const notice = key_ ? notice_in(p.frame, key_) : std::nullopt) {
+      me_.read_notice(*notice);
+    }
   }
   void arrive(pending_hello p) {
     shrink_message message;
-    if (!message.parse(p.frame.payload) || message.world != me_.world ||
-        (p.rank != no_rank && p.rank != message.rank)) {
+    if (!message.parse(p.frame.payload) || (p.rank != no_rank && p.rank != message.rank) ||
+        (!key_ && me_.read_notice(message))) {
       return;
     }
-    if (message.leaves_out(me_)) {
-      is_left_out_ = true;
-      return;
-    }
-    auto const position = std::find_if(guests_.begin(), guests_.end(),
-                                       [&](guest const& candidate) { return candidate.rank == message.rank; });
-    if (position == guests_.end()) {
-      return refuse(p.line, message.rank);
-    }
-    p.line.queue(bootstrap_frame_kind::welcome, {});
-    if (p.line.flush()) {
-      position->message = std::move(message);
-      position->line = std::move(p.line);
+    switch (me_.receive(message)) {
+      case agreement::reception::refused:
+        break;
+      case agreement::reception::left_out:
+        tell(p.line, left_out(message.rank));
+        break;
+      case agreement::reception::late:
+        p.line.queue(bootstrap_frame_kind::table, me_.verdict().text());
+        p.line.flush();
+        break;
+      case agreement::reception::welcome:
+        admit(message.rank, std::move(p.line));
     }
   }
 
  private:
   struct guest {
     rank_type rank;
-    channel line;      ///< empty until the member has joined
+    channel line;      ///< empty until the member has come
     descriptor watch;  ///< a connection to the member's listener, which the system closes when the member is gone
-    shrink_message message;
     bool is_connected = false;
-    bool is_gone = false;
   };
 
-  [[nodiscard]] bool expecting() const noexcept {
-    return std::any_of(guests_.begin(), guests_.end(), [](guest const& peer) { return !peer.line && !peer.is_gone; });
-  }
-
-  /// Begins a connection to a listener; schedules another attempt if that is impossible now.
-  void watch(guest& peer) noexcept {
-    peer.is_connected = false;
-    peer.watch = net::begin_connect(places_[peer.rank]);
-    note_connection(peer, errno);
-    if (!peer.watch && !peer.is_gone) {
-      watches_ = steady_now() + pause;
+  void admit(rank_type rank, channel line) {
+    auto const position =
+        std::find_if(guests_.begin(), guests_.end(), [rank](guest const& peer) { return peer.rank == rank; });
+    line.queue(bootstrap_frame_kind::welcome, {});
+    if (position == guests_.end() || !line.flush()) {
+      return me_.note_departure(rank);
+    }
+    position->line = std::move(line);
+    if (me_.is_asked(rank)) {
+      ask(*position);
     }
   }
 
+  void ask(guest& peer) {
+    if (peer.line) {
+      peer.line.queue(bootstrap_frame_kind::table, me_.request().text());
+      peer.line.flush();  // `listen` sends the rest
+    }
+  }
+
+  /// Begins a connection to a listener; schedules another attempt if that is impossible now.
+  void watch(guest& peer) {
+    peer.is_connected = false;
+    peer.watch = net::begin_connect(places_[peer.rank]);
+    note_connection(peer, errno);
+  }
+
   /// Notes that a connection to a listener could not be begun or made.
-  static void note_connection(guest& peer, int code) noexcept {
-    if (!peer.watch) {
-      peer.is_gone = code == ECONNREFUSED || code == ECONNRESET;
+  void note_connection(guest& peer, int code) {
+    if (!peer.watch && (code == ECONNREFUSED || code == ECONNRESET)) {
+      me_.note_end(peer.rank);
+    } else if (!peer.watch) {
+      watches_ = steady_now() + pause;
     }
   }
 
@@ -151,7 +185,7 @@ class shrink_host {
     if (steady_now() >= watches_) {
       watches_ = (time_point::max)();
       for (guest& peer : guests_) {
-        if (!peer.watch && !peer.is_gone) {
+        if (!peer.watch && me_.watches(peer.rank)) {
           watch(peer);
         }
       }
@@ -159,18 +193,17 @@ class shrink_host {
     bool const is_pausing = steady_now() < opens_;
     std::vector<pollfd> set(1, {is_pausing ? -1 : listener_, POLLIN, 0});
     for (guest const& peer : guests_) {
-      set.push_back({peer.line.fd(), POLLIN, 0});
+      set.push_back({peer.line.fd(), static_cast<short>(peer.line.is_flushed() ? POLLIN : POLLIN | POLLOUT), 0});
       set.push_back({peer.watch.get(), static_cast<short>(peer.is_connected ? POLLIN : POLLOUT), 0});
     }
     entrance_.append_to(set);
     poll_until(set, (std::min)({deadline, watches_, is_pausing ? opens_ : deadline}));
     for (std::size_t i = 0; i < guests_.size(); ++i) {
-      guest& peer = guests_[i];
-      if (set[1 + 2 * i].revents != 0 && peer.line.fill() == io::hangup) {
-        peer.line.close();  // only the listener tells if the member is gone
+      if (set[1 + 2 * i].revents != 0) {
+        hear_guest(guests_[i]);
       }
       if (set[2 + 2 * i].revents != 0) {
-        look_at_watch(peer);
+        look_at_watch(guests_[i]);
       }
     }
     entrance_.hear_ready(set, 1 + 2 * guests_.size(), *this);
@@ -182,7 +215,28 @@ class shrink_host {
     }
   }
 
-  void look_at_watch(guest& peer) noexcept {
+  void hear_guest(guest& peer) {
+    bool is_open = peer.line.flush() && peer.line.fill() != io::hangup;
+    for (bootstrap_frame frame; is_open || peer.line.unread() != 0;) {
+      channel::parse_result const result = peer.line.next(frame, shrink_message::limit);
+      if (result == channel::parse_result::incomplete) {
+        break;
+      }
+      shrink_message answer;
+      if (result != channel::parse_result::frame || frame.kind != bootstrap_frame_kind::text ||
+          !answer.parse(frame.payload) || answer.rank != peer.rank) {
+        is_open = false;
+        break;
+      }
+      me_.note_answer(answer);
+    }
+    if (!is_open) {
+      peer.line.close();  // only the listener tells if the member is gone
+      me_.note_departure(peer.rank);
+    }
+  }
+
+  void look_at_watch(guest& peer) {
     if (!peer.is_connected) {
       int const code = net::connect_error(peer.watch.get());
       peer.is_connected = code == 0;
@@ -192,7 +246,6 @@ class shrink_host {
       } else {
         peer.watch.reset();
         note_connection(peer, code);
-        watches_ = steady_now() + pause;
       }
       return;
     }
@@ -203,77 +256,57 @@ class shrink_host {
     }
   }
 
+  /// Reads the notices that have arrived.
+  void look() {
+    entrance_.hear_all(*this);
+    entrance_.clear();
+    take_notices(listener_, me_, longest_hello_, key_);
+  }
+
   /// Sends as much as fits; does not wait for a member that does not read.
   static void tell(channel& line, rank_failure const& cause) {
     line.queue(bootstrap_frame_kind::failure, encode(cause));
     line.flush();
     line.close();
   }
-  static void refuse(channel& line, rank_type rank) { tell(line, left_out(rank)); }
-  /// Fails on this rank and on all members; each is told `cause_of(rank)`.
-  template <class CauseOf>
-  [[noreturn]] void fail(CauseOf const& cause_of) {
+
+  /// Fails on this rank and on all members that have come.
+  [[noreturn]] void fail() {
     for (guest& peer : guests_) {
-      if (peer.line) {
-        tell(peer.line, cause_of(peer.rank));
+      auto const cause = me_.cause_for(peer.rank, patience_);
+      if (peer.line && cause) {
+        tell(peer.line, *cause);
       }
     }
-    rank_failure const local_cause = cause_of(me_.rank);
-    throw error(local_cause.kind, local_cause.text).set_ranks(me_.rank, local_cause.at_fault);
+    rank_failure const local_cause = me_.cause_for(me_.rank(), patience_).value();
+    throw error(local_cause.kind, local_cause.text).set_ranks(me_.rank(), local_cause.at_fault);
   }
 
-  std::vector<rank_type> decide() {
-    std::vector<rank_type> present{me_.rank};
-    std::vector<rank_type> absent;
+  /// Tells the guests what is decided.
+  void announce() {
     for (guest& peer : guests_) {
-      if (peer.line && !is_agreed(peer.rank)) {
-        refuse(peer.line, peer.rank);
-        absent.push_back(peer.rank);
+      if (peer.line && me_.result().counts(peer.rank)) {
+        peer.line.queue(bootstrap_frame_kind::table, me_.verdict().text());
+        peer.line.flush();  // a connection takes a short text at once; the exchanges send the rest of a long one
       } else if (peer.line) {
-        present.push_back(peer.rank);
-      } else if (!peer.is_gone) {
-        silent_.push_back(peer.rank);
+        tell(peer.line, left_out(peer.rank));
       }
     }
-    rank_type const lowest_silent = silent_.empty() ? no_rank : *std::min_element(silent_.begin(), silent_.end());
-    if (present.size() < silent_.size() || (present.size() == silent_.size() && lowest_silent < me_.rank)) {
-      rank_failure cause{"shrinking failed: " + list_ranks(silent_) + " did not come within " +
-                             seconds_text(patience_) + ", but may be alive and have continued without " +
-                             list_ranks(present) +
-                             "; give the failure_detector a patience longer than the time between two operations",
-                         failure::join, silent_};
-      fail([&cause](rank_type) { return cause; });
+    if (me_.is_left_out()) {
+      fail();
     }
-    shrink_message const verdict{me_.world, me_.rank, present};
-    absent.insert(absent.end(), silent_.begin(), silent_.end());
-    leave_notices(verdict, absent, places_, key_);
-    for (guest& peer : guests_) {
-      if (peer.line) {
-        peer.line.queue(bootstrap_frame_kind::table, verdict.text());
-        peer.line.flush();  // the exchanges send the rest
-      }
-    }
-    return present;
-  }
-
-  /// True if all that have joined count this rank as a member: a rank that was left out once stays out.
-  [[nodiscard]] bool is_agreed(rank_type rank) const noexcept {
-    return std::all_of(guests_.begin(), guests_.end(),
-                       [&](guest const& peer) { return !peer.line || peer.message.counts(rank); });
   }
 
   static constexpr duration pause = std::chrono::milliseconds(100);  ///< before a failed attempt is repeated
 
   int listener_;
-  shrink_message const& me_;
+  agreement& me_;
   std::vector<net::address> const& places_;
   std::size_t longest_hello_;  ///< longest hello in bytes; a longer one is refused unread
-  std::vector<rank_type> silent_;
   duration patience_;
   std::vector<guest> guests_;
   net::proof_key key_;
   entrance entrance_;
-  bool is_left_out_ = false;                  ///< a notice says that others continued without this rank
   time_point opens_{};                        ///< nothing is accepted before this time
   time_point watches_ = (time_point::max)();  ///< time of the next attempt to reach listeners
 };

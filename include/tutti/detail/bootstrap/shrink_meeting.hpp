@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/detail/base/linkage.hpp>
+#include <tutti/detail/bootstrap/agreement.hpp>
 #include <tutti/detail/bootstrap/channel.hpp>
 #include <tutti/detail/bootstrap/shrink_message.hpp>
 #include <tutti/detail/bootstrap/survivors.hpp>
@@ -12,25 +13,25 @@
 #include <tutti/extend/time.hpp>
 #include <tutti/extend/types.hpp>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
-/// One member's part in `shrink`, by which the survivors of a world find each other. The member has a listener from
-/// the beginning, and the addresses of all others' listeners. A listener closes when its owner ends, in whatever way,
-/// so the system itself tells who is gone. Ranks are those of the original world. Used by one thread at a time.
+/// One member's connections to the others in the agreements of a world, by which its survivors find each other. The
+/// member has a listener from the beginning, and the addresses of all others' listeners. A listener closes when its
+/// owner ends, in whatever way, so the system itself tells who is gone. Ranks are those of the original world. Used by
+/// one thread at a time.
 ///
-/// The lowest surviving rank is the host. Each member tries the listeners of lower ranks in ascending order and
-/// considers a rank gone if its listener refuses. If a host ends, its guests try the next listener. The host waits for
-/// all members that are not gone, and decides.
+/// In each round the lowest surviving rank is the host. Each member tries the listeners of lower ranks in ascending
+/// order and considers a rank gone if its listener refuses. If a host ends, its guests try the next listener. The host
+/// waits for all members that are not gone, and decides with them (`agreement`).
 ///
-/// Law: no two groups continue from one world. A member that neither joins nor is known to be gone is *silent*: it may
-/// be cut off and have continued elsewhere. A group continues if it is larger than the number of silent members, or as
-/// large and contains the lowest rank of both. (A quorum: Gifford, "Weighted voting for replicated data", SOSP 1979;
-/// members known to be dead have no vote.) Before it continues, it leaves a notice at the listener of each silent or
-/// left-out member. If such a member wakes after the group has ended, it finds all listeners closed, and the notice.
-/// So the law holds unless the system of a silent member cannot be reached when the group decides.
+/// Law: no two groups continue from one world. A member that neither comes nor is known to be gone is silent: it may
+/// be cut off and have continued elsewhere. Before a group decides, it leaves a notice at the listener of each silent
+/// member. If such a member wakes after the group has ended, it finds all listeners closed, and the notice. So the law
+/// holds unless the system of a silent member cannot be reached when the group decides.
 class shrink_meeting {
  public:
   /// @param places the address of every member's listener, by rank; `listener` is this rank's
@@ -40,26 +41,37 @@ class shrink_meeting {
                  net::proof_key const& key = {});
 
   /// The ranks that are still members, by their original numbers.
-  [[nodiscard]] std::vector<rank_type> const& members() const noexcept { return self_.members; }
+  [[nodiscard]] std::vector<rank_type> const& members() const noexcept { return agreement_.members(); }
 
-  /// Finds the other survivors. Collective over them; the rendezvous numbers them from 0 in their original order.
-  /// Ranks that are left out are not waited for again.
+  /// Decides the next round. Collective over the survivors. Returns the bitwise AND of the contributions, and decides
+  /// `members`: both are the same on all survivors, also if they end afterwards. Ranks that are left out are not
+  /// waited for again.
   ///
-  /// Takes until the last member has joined: at most `patience`, plus as much for the first silent host and a quarter
-  /// for each further one.
+  /// Takes until the last member has come: at most `patience`, plus as much for the first silent host and a quarter
+  /// for each further one, and as much again for a member that falls silent meanwhile.
   /// @throws error(failure::join) if too many are silent, or the others continued without this rank; in the latter
-  ///         case every later call fails, too
-  [[nodiscard]] survivors meet(duration patience);
+  ///         case every later call fails, too. error(failure::mismatch) if the members make different calls
+  std::uint64_t agree(detector_call call, std::uint64_t contribution, duration patience);
+
+  /// The rendezvous of the members, which numbers them from 0 in their original order.
+  /// @throws error(failure::join) if one of them did not take part in the last round: its host has ended meanwhile
+  /// @pre the last round was of `shrink`; called once for each round
+  [[nodiscard]] survivors take_survivors(duration patience);
 
  private:
-  [[noreturn]] void stay_out();
-  channel visit(rank_type host, duration patience, std::vector<rank_type>& silent, std::vector<rank_type>& members);
+  /// The end of a visit.
+  enum class visit_end { verdict, silent, absent };
 
-  shrink_message self_;  ///< this rank and the current members
+  [[nodiscard]] visit_end visit(rank_type host, duration patience, duration share);
+  void look_for_notices();
+  [[noreturn]] void fail_left_out();
+
+  agreement agreement_;
   descriptor listener_;
   std::vector<net::address> places_;
   net::proof_key key_;
-  bool is_left_out_ = false;  ///< others continued without this rank, which stays out for ever
+  rank_type host_ = no_rank;    ///< the host of the last round
+  std::vector<channel> lines_;  ///< connections of the last round: the host's to its guests, a guest's to the host
 };
 
 /// A listener for a shrink meeting, before the others are known.

@@ -20,99 +20,134 @@ namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
 TUTTI_DECL shrink_meeting::shrink_meeting(rank_type rank, descriptor listener, std::vector<net::address> places,
                                           std::string world, net::proof_key const& key)
-    : self_{std::move(world), rank, {}}, listener_(std::move(listener)), places_(std::move(places)), key_(key) {
-  for (rank_type r = 0; r < places_.size(); ++r) {
-    self_.members.push_back(r);
-  }
-}
+    : agreement_(std::move(world), rank, static_cast<rank_type>(places.size())),
+      listener_(std::move(listener)),
+      places_(std::move(places)),
+      key_(key) {}
 
-TUTTI_DECL survivors shrink_meeting::meet(duration patience) {
-  if (is_left_out_) {
-    stay_out();
+TUTTI_DECL std::uint64_t shrink_meeting::agree(detector_call call, std::uint64_t contribution, duration patience) {
+  lines_.clear();
+  host_ = no_rank;
+  if (agreement_.is_left_out()) {
+    fail_left_out();
   }
+  agreement_.begin(call, contribution);
   std::vector<rank_type> silent;
-  for (rank_type const host : self_.members) {
-    if (host == self_.rank) {
+  std::vector<rank_type> absent;
+  for (rank_type const host : std::vector<rank_type>(members())) {
+    if (host == agreement_.rank()) {
+      shrink_host meeting(listener_.get(), agreement_, places_, silent, absent, patience, key_);
+      meeting.run();
+      lines_ = meeting.take_lines();
+      host_ = host;
       break;
     }
-    std::vector<rank_type> members;
-    if (channel line = visit(host, patience, silent, members)) {
-      if (take_notice(listener_.get(), self_, self_.longest(places_.size()), key_)) {
-        stay_out();
-      }
-      self_.members = std::move(members);
-      std::vector<channel> lines;
-      lines.push_back(std::move(line));
-      return survivors(self_.rank, self_.members, std::move(lines), patience);
+    // The first silent host has cost all of the patience; later ones get less, so that the delays do not add up.
+    visit_end const end = visit(host, patience, silent.empty() ? patience : patience / 4);
+    if (end == visit_end::verdict) {
+      host_ = host;
+      look_for_notices();  // the listener has room for the notices of later rounds
+      break;
+    }
+    (end == visit_end::absent ? absent : silent).push_back(host);
+    look_for_notices();
+    if (agreement_.is_left_out()) {
+      fail_left_out();
     }
   }
-  shrink_host host(listener_.get(), self_, places_, std::move(silent), patience, key_);
-  try {
-    self_.members = host.gather();
-  } catch (error const&) {
-    is_left_out_ = host.is_left_out();
-    throw;
+  proposal const& result = agreement_.result();
+  if (call == detector_call::agree) {
+    lines_.clear();
   }
-  return survivors(self_.rank, self_.members, host.take_lines(), patience);
+  if (result.call != call) {
+    throw error(failure::mismatch, "the ranks call different functions of their failure_detectors: agreement #" +
+                                       std::to_string(result.round) + " was a call of " + name_of(result.call) +
+                                       " on others, and rank " + std::to_string(agreement_.rank()) + " called " +
+                                       name_of(call) + "; let all survivors call the same functions in the same order")
+        .set_ranks(agreement_.rank(), {agreement_.rank()});
+  }
+  return result.value;
 }
 
-TUTTI_DECL void shrink_meeting::stay_out() {
-  is_left_out_ = true;
-  rank_failure const cause = left_out(self_.rank);
-  throw error(cause.kind, cause.text).set_ranks(self_.rank, cause.at_fault);
+TUTTI_DECL survivors shrink_meeting::take_survivors(duration patience) {
+  rank_type const me = agreement_.rank();
+  bool const is_host = host_ == me;
+  if (host_ != members().front() || lines_.size() != (is_host ? members().size() - 1 : 1)) {
+    throw error(failure::join, "shrink: a host of the survivors, or a rank that it waited for, is gone too");
+  }
+  return survivors(me, members(), std::move(lines_), patience);
 }
 
-/// Visits a host. Returns the connection once the host has chosen the members; none if the host is gone or silent.
+TUTTI_DECL void shrink_meeting::look_for_notices() {
+  take_notices(listener_.get(), agreement_, agreement_.longest_message(static_cast<rank_type>(places_.size())), key_);
+}
+
+TUTTI_DECL void shrink_meeting::fail_left_out() {
+  rank_failure const cause = left_out(agreement_.rank());
+  throw error(cause.kind, cause.text).set_ranks(agreement_.rank(), cause.at_fault);
+}
+
+/// Visits a host, at most for `share` until it welcomes this rank.
 ///
 /// A closed listener means that its owner is gone. A closed connection does not: a live host may have turned this rank
 /// away for others, or continued before it heard it. So this rank tries again.
-TUTTI_DECL channel shrink_meeting::visit(rank_type host, duration patience, std::vector<rank_type>& silent,
-                                         std::vector<rank_type>& members) {
-  // The first silent host has cost all of the patience; later ones get less, so that the delays do not add up.
-  duration const share = silent.empty() ? patience : patience / 4;
+TUTTI_DECL shrink_meeting::visit_end shrink_meeting::visit(rank_type host, duration patience, duration share) {
   time_point deadline = steady_now() + share;
   for (;; ::poll(nullptr, 0, 10)) {
     // The system repeats its attempts less and less often while strangers fill the queue of the host's listener.
     constexpr duration attempt = std::chrono::seconds(1);
     channel line(net::connect(places_[host], (std::min)(deadline, steady_now() + attempt)));
     if (!line && (errno == ECONNREFUSED || errno == ECONNRESET)) {
-      return {};
+      return visit_end::absent;
     }
     if (!line && errno == ETIMEDOUT && steady_now() < deadline) {
       continue;
     }
     if (!line) {
-      break;
+      return visit_end::silent;
     }
-    bootstrap_frame answer;
-    io state = key_ ? claim_rank(line, shrink_host::key_to(host, key_), self_.rank, deadline) : io::complete;
+    io state = key_ ? claim_rank(line, shrink_host::key_to(host, key_), agreement_.rank(), deadline) : io::complete;
     if (state == io::complete) {
-      line.queue(bootstrap_frame_kind::hello, self_.text());
+      line.queue(bootstrap_frame_kind::hello, agreement_.hello().text());
       state = line.send(deadline);
     }
-    state = state == io::complete ? line.receive(answer, shrink_message::limit, deadline) : state;
-    if (state == io::complete && answer.kind == bootstrap_frame_kind::welcome) {
-      // The peer that welcomes this rank is the host. Its deadline counts from now on.
+    while (state == io::complete) {
+      bootstrap_frame frame;
+      state = line.receive(frame, shrink_message::limit, deadline);
+      if (state != io::complete) {
+        break;
+      }
+      // The peer that welcomes this rank is the host. Its deadlines count from now on.
       deadline = steady_now() + 2 * patience + longest_notices;
-      state = line.receive(answer, shrink_message::limit, deadline);
-    }
-    rank_failure cause;
-    if (state == io::complete && answer.kind == bootstrap_frame_kind::failure && decode(answer.payload, cause)) {
-      is_left_out_ = cause.at_fault == std::vector<rank_type>{self_.rank};
-      throw error(cause.kind, cause.text).set_ranks(self_.rank, cause.at_fault);
-    }
-    shrink_message verdict;
-    if (state == io::complete && answer.kind == bootstrap_frame_kind::table && verdict.parse(answer.payload) &&
-        verdict.world == self_.world && verdict.counts(self_.rank) && verdict.members.back() < places_.size()) {
-      members = std::move(verdict.members);
-      return line;
+      rank_failure cause;
+      shrink_message message;
+      if (frame.kind == bootstrap_frame_kind::failure && decode(frame.payload, cause)) {
+        if (cause.at_fault == std::vector<rank_type>{agreement_.rank()}) {
+          agreement_.stay_out();
+        }
+        throw error(cause.kind, cause.text).set_ranks(agreement_.rank(), cause.at_fault);
+      }
+      if (frame.kind == bootstrap_frame_kind::welcome) {
+        continue;
+      }
+      if (frame.kind != bootstrap_frame_kind::table || !message.parse(frame.payload)) {
+        return visit_end::silent;
+      }
+      if (agreement_.learn(message)) {
+        lines_.push_back(std::move(line));
+        return visit_end::verdict;
+      }
+      if (auto const answer = agreement_.answer(message)) {
+        line.queue(bootstrap_frame_kind::text, answer->text());
+        state = line.send(deadline);
+      } else {
+        state = io::hangup;
+      }
     }
     if (state != io::hangup || steady_now() >= deadline) {
-      break;
+      return visit_end::silent;
     }
   }
-  silent.push_back(host);
-  return {};
 }
 
 // Before the meeting.

@@ -19,9 +19,9 @@
 
 namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
-TUTTI_DECL void leave_notices(shrink_message const& group, std::vector<rank_type> const& left_out,
+TUTTI_DECL void leave_notices(shrink_message const& message, std::vector<rank_type> const& left_out,
                               std::vector<net::address> const& places, net::proof_key const& key) {
-  std::string text = group.text();
+  std::string text = message.text();
   if (key) {
     net::proof const tag = key.prove("notice", {text});
     text += net::text_of(tag);
@@ -69,46 +69,40 @@ TUTTI_DECL void leave_notices(shrink_message const& group, std::vector<rank_type
   }
 }
 
-TUTTI_DECL bool is_notice(bootstrap_frame const& frame, shrink_message const& me, net::proof_key const& key) {
+TUTTI_DECL std::optional<shrink_message> notice_in(bootstrap_frame const& frame, net::proof_key const& key) {
   std::string_view text = frame.payload;
   if (key) {
     std::size_t const size = text.size() - (std::min)(text.size(), sizeof(net::proof));
     if (!key.accepts(text.substr(size), "notice", {text.substr(0, size)})) {
-      return false;
+      return std::nullopt;
     }
     text = text.substr(0, size);
   }
   shrink_message message;
-  return frame.kind == bootstrap_frame_kind::hello && message.parse(text) && message.leaves_out(me);
+  bool const is_notice =
+      frame.kind == bootstrap_frame_kind::hello && message.parse(text) && message.kind == shrink_message::step::notice;
+  return is_notice ? std::optional(std::move(message)) : std::nullopt;
 }
 
-TUTTI_DECL bool take_notice(int listener, shrink_message const& me, std::size_t longest_hello,
-                            net::proof_key const& key) {
-  constexpr int most_waiting = 4096;  // a listener queues fewer, so connections after the notice are not waited for
+TUTTI_DECL void take_notices(int listener, agreement& me, std::size_t longest_hello, net::proof_key const& key) {
+  constexpr int most_waiting = 4096;  // a listener queues fewer, so connections after a notice are not waited for
   for (int i = 0; i != most_waiting; ++i) {
     descriptor socket = net::accept(listener);
     if (!socket && out_of_resources(errno)) {
-      throw error(failure::join,
-                  "shrinking failed: no descriptors are left to find out if the others continued without rank " +
-                      std::to_string(me.rank) + "; raise their number (ulimit -n)")
-          .set_ranks(me.rank, {});
+      throw error(failure::join, "no descriptors are left to find out if the others continued without rank " +
+                                     std::to_string(me.rank()) + "; raise their number (ulimit -n)")
+          .set_ranks(me.rank(), {});
     }
     if (!socket) {
-      return false;
+      return;
     }
     pending_hello pending{channel(std::move(socket))};
-    if (pending.hear(longest_hello).complete && is_notice(pending.frame, me, key)) {
-      return true;
+    if (pending.hear(longest_hello).complete) {
+      if (auto const notice = notice_in(pending.frame, key)) {
+        me.read_notice(*notice);
+      }
     }
   }
-  return false;
-}
-
-TUTTI_DECL rank_failure left_out(rank_type rank) {
-  return {"the others continued without rank " + std::to_string(rank) +
-              ", which came too late to shrink the world with them; end this process, or join another job",
-          failure::join,
-          {rank}};
 }
 
 }  // namespace tutti::detail::bootstrap
