@@ -17,14 +17,16 @@ tutti::call some_call(std::uint64_t count) {
 }
 
 BOOST_AUTO_TEST_CASE(places_are_in_order_of_starting) {
-  recorder r;
+  recorder::storage memory;
+  recorder r(memory);
   for (std::uint64_t i = 0; i < 40; ++i) {
     BOOST_TEST(r.start(some_call(i), {}) == i);
   }
 }
 
 BOOST_AUTO_TEST_CASE(the_last_operations_are_kept_oldest_first) {
-  recorder r;
+  recorder::storage memory;
+  recorder r(memory);
   for (std::uint64_t i = 0; i < recorder::capacity + 3; ++i) {
     r.start(some_call(i), {i});
   }
@@ -40,7 +42,8 @@ BOOST_AUTO_TEST_CASE(the_last_operations_are_kept_oldest_first) {
 }
 
 BOOST_AUTO_TEST_CASE(an_outcome_is_noted_unless_the_operation_is_no_longer_kept) {
-  recorder r;
+  recorder::storage memory;
+  recorder r(memory);
   auto const old = r.start(some_call(0), {7});
   auto const other = r.start(some_call(1), {7, 1, 2});
   r.finish(other, recorder::state::failed);
