@@ -237,9 +237,10 @@ struct thread_status {
   }
 }
 
-/// All that can be seen of these processes, and of the other ranks of their communicators on this host.
-[[nodiscard]] inline sight look_at(std::vector<std::uint32_t> const& pids) {
-  constexpr std::chrono::milliseconds between{20};
+/// All that can be seen of these processes, and of the other ranks of their communicators on this host. `between`: time
+/// for which their use of processors is observed.
+[[nodiscard]] inline sight look_at(std::vector<std::uint32_t> const& pids,
+                                   std::chrono::milliseconds between = std::chrono::milliseconds(20)) {
   sight seen;
   std::map<std::uint32_t, mapped_page> pages;
   std::map<std::pair<std::uint64_t, tutti::rank_type>, view> missing;
