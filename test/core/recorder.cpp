@@ -79,9 +79,9 @@ BOOST_AUTO_TEST_CASE(the_last_wait_is_kept) {
   recorder r(memory);
   recorder::wait w;
   BOOST_TEST(!memory.read(w));
-  r.note({.place = 3, .since = 5s, .last_look = 7s, .peer = 11, .step = 13, .thread = 17});
+  r.note({.place = 3, .begin = 5s, .last_look = 7s, .peer = 11, .step = 13, .thread = 17});
   BOOST_TEST_REQUIRE(memory.read(w));
-  BOOST_TEST((w.place == 3 && w.since == 5s && w.last_look == 7s && w.peer == 11 && w.step == 13 && w.thread == 17));
+  BOOST_TEST((w.place == 3 && w.begin == 5s && w.last_look == 7s && w.peer == 11 && w.step == 13 && w.thread == 17));
 }
 
 /// A reader gets only entries and waits that were written together, however often they are overwritten.
@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(nothing_is_read_in_parts) {
     });
     if (recorder::wait w; memory.read(w)) {
       auto const small = static_cast<std::uint32_t>(w.place);
-      is_whole = is_whole && w.since.count() == static_cast<std::int64_t>(w.place) && w.last_look == w.since &&
+      is_whole = is_whole && w.begin.count() == static_cast<std::int64_t>(w.place) && w.last_look == w.begin &&
                  w.peer == small && w.step == small && w.thread == small;
     }
   }

@@ -48,9 +48,9 @@ class hanging_job {
         ::setenv("TUTTI_JOB", job.name().c_str(), 1);
         ::setenv("TUTTI_STORE", ("file:" + job.folder_).c_str(), 1);
         auto world = tutti::join<Transport>();
-        int one = 1;
+        int element = 1;
         tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
-        sum(one);
+        sum(element);
         hang(world);
         ::pause();
       }
@@ -106,8 +106,8 @@ class hanging_job {
 
 template <class Communicator>
 void sum_over(Communicator& world) {
-  int one = 1;
-  tutti::allreduce{world, tutti::ring{}, tutti::sum<int>{}}(one);
+  int element = 1;
+  tutti::allreduce{world, tutti::ring{}, tutti::sum<int>{}}(element);
 }
 template <class Communicator>
 void receive_from(Communicator& world, rank_type sender) {

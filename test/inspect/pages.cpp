@@ -141,8 +141,8 @@ BOOST_AUTO_TEST_CASE(a_forked_child_leaves_the_page_alone_and_has_one_of_its_own
     auto const expect = [](bool holds) { holds ? void() : throw 0; };
     expect(page_descriptor() == -1);
     {
-      record_owner const own;
-      own->publish(some_facts("child"));
+      record_owner const child;
+      child->publish(some_facts("child"));
       expect(names_on_page(own_pid()) == names{"child"});
       parents.reset();
       expect(names_on_page(own_pid()) == names{"child"});
@@ -173,7 +173,7 @@ BOOST_AUTO_TEST_CASE(without_a_page_records_are_in_ordinary_memory) {
   }
 }
 
-/// What is read of a record is of one communicator, although others take it meanwhile.
+/// A reader gets the facts and operations of one communicator, although others take the record meanwhile.
 BOOST_AUTO_TEST_CASE(records_are_not_mixed) {
   record_owner const first;
   std::atomic<bool> is_over{false};
@@ -230,7 +230,7 @@ BOOST_AUTO_TEST_CASE(a_page_of_anything) {
     page->layout = operations_page::layout_number;
     page->bytes = sizeof(operations_page);
     page->pid = own_pid();
-    page->used = UINT64_MAX;
+    page->occupancy = UINT64_MAX;
     for (auto& record : page->records) {
       auto* const first_words = reinterpret_cast<std::uint64_t*>(&record);
       first_words[0] = first_words[1] = 1;               // a communicator has it, and has published it

@@ -49,12 +49,12 @@ inline constexpr tutti::duration settling = std::chrono::milliseconds(200);
 /// The operation for which the program of a rank waits now; null if it waits for none.
 [[nodiscard]] inline tutti::recorder::entry const* waiting_operation(view const& v, tutti::time_point now) {
   bool const cannot_look = v.state == activity::stopped || v.state == activity::traced;
-  if (!v.noted_wait || v.state == activity::gone || (!cannot_look && now - v.noted_wait->last_look > look_limit)) {
+  if (!v.noted_wait || v.state == activity::absent || (!cannot_look && now - v.noted_wait->last_look > look_limit)) {
     return nullptr;
   }
-  auto const found = std::find_if(v.operations.begin(), v.operations.end(),
+  auto const match = std::find_if(v.operations.begin(), v.operations.end(),
                                   [&](auto const& e) { return e.place == v.noted_wait->place; });
-  return found != v.operations.end() && found->current_state == tutti::recorder::state::started ? &*found : nullptr;
+  return match != v.operations.end() && match->current_state == tutti::recorder::state::started ? &*match : nullptr;
 }
 
 /// The activity of a rank in words: "computes", "waits for a lock of the program".
@@ -71,7 +71,7 @@ inline constexpr tutti::duration settling = std::chrono::milliseconds(200);
       return "is stopped by a signal (SIGSTOP; SIGCONT continues it)";
     case activity::traced:
       return "is stopped by a debugger";
-    case activity::gone:
+    case activity::absent:
       return "is gone";
     case activity::unknown:
       return "cannot be examined";
@@ -90,35 +90,37 @@ inline constexpr tutti::duration settling = std::chrono::milliseconds(200);
 /// Explains why ranks stand still: follows each wait to its end, and describes the end that holds up most ranks.
 class explanation {
  public:
-  explicit explanation(sight const& seen) : seen_(seen) {
-    for (std::size_t i = 0; i < seen_.views.size(); ++i) {
-      number_of_[{seen_.views[i].communicator, seen_.views[i].rank}] = i;
-      ++ranks_of_process_[{seen_.views[i].communicator, seen_.views[i].pid}];
-      waits_.push_back(waiting_operation(seen_.views[i], seen_.now));
+  explicit explanation(sight const& scene) : scene_(scene) {
+    for (std::size_t i = 0; i < scene_.views.size(); ++i) {
+      number_of_[{scene_.views[i].communicator, scene_.views[i].rank}] = i;
+      ++ranks_of_process_[{scene_.views[i].communicator, scene_.views[i].pid}];
+      waits_.push_back(waiting_operation(scene_.views[i], scene_.now));
     }
   }
 
-  [[nodiscard]] std::string sentence() {
-    for (std::size_t i = 0; i < seen_.views.size(); ++i) {
+  /// A sentence for each cause, the worst one first; never empty.
+  [[nodiscard]] std::vector<std::string> sentences() {
+    for (std::size_t i = 0; i < scene_.views.size(); ++i) {
       if (waits_[i] != nullptr) {
         follow(i);
       }
     }
-    auto const worst = std::max_element(ends_.begin(), ends_.end(), [&](auto const& a, auto const& b) {
-      return std::pair(urgency(a.second), a.second.waiting.size()) <
-             std::pair(urgency(b.second), b.second.waiting.size());
-    });
-    bool const has_end = worst != ends_.end();
-    if (!has_end || urgency(worst->second) < 3) {
-      if (std::string const text = idle_sentence({activity::stopped, activity::traced}); !text.empty()) {
-        return text;
-      }
+    std::vector<chain_end const*> causes;
+    for (auto const& [key, end] : ends_) {
+      causes.push_back(&end);
     }
-    if (has_end) {
-      return sentence(worst->second);
+    auto const rank_of = [&](chain_end const* end) { return std::pair(urgency(*end), end->waiting.size()); };
+    std::stable_sort(causes.begin(), causes.end(),
+                     [&](chain_end const* x, chain_end const* y) { return rank_of(x) > rank_of(y); });
+    std::vector<std::string> texts;
+    for (chain_end const* end : causes) {
+      texts.push_back(sentence(*end));
     }
-    std::string const text = idle_sentence({activity::gone});
-    return text.empty() ? quiet_sentence() : text;
+    add_ranks_that_cannot_run(texts);
+    if (texts.empty()) {
+      texts.push_back(quiet_sentence());
+    }
+    return texts;
   }
 
  private:
@@ -131,26 +133,26 @@ class explanation {
     std::size_t last = 0;                ///< view that waits for the rank itself, the longest
   };
 
-  [[nodiscard]] view const& at(std::size_t i) const { return seen_.views[i]; }
-  [[nodiscard]] tutti::duration waited(std::size_t i) const { return seen_.now - at(i).noted_wait->since; }
+  [[nodiscard]] view const& at(std::size_t i) const { return scene_.views[i]; }
+  [[nodiscard]] tutti::duration wait_time(std::size_t i) const { return scene_.now - at(i).noted_wait->begin; }
   [[nodiscard]] view const* find(std::uint64_t communicator, rank_type rank) const {
-    auto const found = number_of_.find({communicator, rank});
-    return found == number_of_.end() ? nullptr : &at(found->second);
+    auto const match = number_of_.find({communicator, rank});
+    return match == number_of_.end() ? nullptr : &at(match->second);
   }
   [[nodiscard]] static bool cannot_run(view const& v) {
-    return v.state == activity::stopped || v.state == activity::traced || v.state == activity::gone;
+    return v.state == activity::stopped || v.state == activity::traced || v.state == activity::absent;
   }
 
   /// The view in which the awaited rank of view `i` waits itself, in this communicator or another; size(): none.
   [[nodiscard]] std::size_t next(std::size_t i) const {
-    std::size_t const none = seen_.views.size();
-    auto const found = number_of_.find({at(i).communicator, at(i).noted_wait->peer});
-    if (found == number_of_.end() || cannot_run(at(found->second))) {
+    std::size_t const none = scene_.views.size();
+    auto const match = number_of_.find({at(i).communicator, at(i).noted_wait->peer});
+    if (match == number_of_.end() || cannot_run(at(match->second))) {
       return none;
     }
-    view const& target = at(found->second);
-    if (waits_[found->second] != nullptr) {
-      return found->second;
+    view const& target = at(match->second);
+    if (waits_[match->second] != nullptr) {
+      return match->second;
     }
     bool const is_alone = ranks_of_process_.at({target.communicator, target.pid}) == 1;
     for (std::size_t k = 0; k < none; ++k) {
@@ -172,7 +174,7 @@ class explanation {
         return chain.size() == 1 ? void() : add(first, chain[chain.size() - 2], at(i).communicator, at(i).rank);
       }
       std::size_t const n = next(i);
-      if (n == seen_.views.size()) {
+      if (n == scene_.views.size()) {
         return add(first, i, at(i).communicator, peer);
       }
       if (auto const begin = std::find(chain.begin(), chain.end(), n); begin != chain.end()) {
@@ -183,7 +185,7 @@ class explanation {
   }
   void add(std::size_t first, std::size_t last, std::uint64_t communicator, rank_type rank) {
     chain_end& end = ends_[{communicator, rank, 0}];
-    end.last = end.waiting.empty() || waited(last) > waited(end.last) ? last : end.last;
+    end.last = end.waiting.empty() || wait_time(last) > wait_time(end.last) ? last : end.last;
     end.communicator = communicator;
     end.rank = rank;
     end.waiting.push_back(first);
@@ -204,7 +206,7 @@ class explanation {
     return v == nullptr ? 1 : cannot_run(*v) ? 4 : 2;
   }
   [[nodiscard]] bool is_settled(chain_end const& end) const {
-    return std::all_of(end.circle.begin(), end.circle.end(), [&](std::size_t i) { return waited(i) >= settling; });
+    return std::all_of(end.circle.begin(), end.circle.end(), [&](std::size_t i) { return wait_time(i) >= settling; });
   }
 
   /// "rank 3 (pid 4242)"; with the thread, if the process has several ranks.
@@ -225,7 +227,7 @@ class explanation {
     }
     tutti::duration longest{};
     for (std::size_t const i : waiting) {
-      longest = (std::max)(longest, waited(i));
+      longest = (std::max)(longest, wait_time(i));
     }
     return waiting.size() == 1
                ? "; 1 rank waits for it, for " + text_of(longest)
@@ -233,21 +235,22 @@ class explanation {
   }
 
   /// The place of a rank relative to an operation that another one waits in: "has not called allreduce #41 of world".
-  [[nodiscard]] static std::string progress_text(view const& v, tutti::recorder::entry const& awaited) {
-    std::string const operation = short_text(awaited, v.name);
+  [[nodiscard]] static std::string progress_text(view const& v, tutti::recorder::entry const& late_operation) {
+    std::string const operation = short_text(late_operation, v.name);
     bool is_beyond = false;
     for (auto const& e : v.operations) {
-      bool const is_alike = e.number.sender == awaited.number.sender && e.number.receiver == awaited.number.receiver;
-      if (is_alike && e.number.sequence == awaited.number.sequence) {
-        if (e.call_record.fingerprint() != awaited.call_record.fingerprint()) {
+      bool const is_alike =
+          e.number.sender == late_operation.number.sender && e.number.receiver == late_operation.number.receiver;
+      if (is_alike && e.number.sequence == late_operation.number.sequence) {
+        if (e.call_record.fingerprint() != late_operation.call_record.fingerprint()) {
           return "has called " + e.text() + " as #" + std::to_string(e.number.sequence) + " of " + v.name + ", not " +
-                 tutti::describe(awaited.call_record, awaited.number);
+                 tutti::describe(late_operation.call_record, late_operation.number);
         }
         return e.current_state == tutti::recorder::state::started     ? "is in " + operation
                : e.current_state == tutti::recorder::state::completed ? "has ended " + operation
                                                                       : "has an error in " + operation;
       }
-      is_beyond = is_beyond || (is_alike && e.number.sequence > awaited.number.sequence);
+      is_beyond = is_beyond || (is_alike && e.number.sequence > late_operation.number.sequence);
     }
     return (is_beyond ? "has ended " : "has not called ") + operation;
   }
@@ -255,33 +258,33 @@ class explanation {
   [[nodiscard]] std::string wait_text(std::size_t i, std::string const& of_communicator) const {
     std::string text = "waits for " + peer_text(at(i).noted_wait->peer) + " in " + short_text(*waits_[i], at(i).name);
     text += at(i).name != of_communicator ? ", another communicator" : "";
-    return text + ", for " + text_of(waited(i));
+    return text + ", for " + text_of(wait_time(i));
   }
 
   [[nodiscard]] std::string sentence(chain_end const& end) const {
     if (end.rank == no_rank) {
       return circle_sentence(end);
     }
-    auto const& awaited = *waits_[end.last];
+    auto const& late_operation = *waits_[end.last];
     view const* const v = find(end.communicator, end.rank);
     if (v == nullptr) {
       return "rank " + std::to_string(end.rank) + " of " + at(end.last).name +
              " is not seen here, mostly because it runs on another host: inspect it there" + waiting_text(end.waiting);
     }
     std::string text = rank_text(*v);
-    if (v->state == activity::gone) {
+    if (v->state == activity::absent) {
       return text + " of " + v->name + " is gone" + waiting_text(end.waiting);
     }
     if (!v->has_record) {
       return text + " of " + v->name + " has left it, or keeps no record; it " + activity_text(*v) +
              waiting_text(end.waiting);
     }
-    text += " " + progress_text(*v, awaited);
-    auto const own = number_of_.at({end.communicator, end.rank});
+    text += " " + progress_text(*v, late_operation);
+    auto const index = number_of_.at({end.communicator, end.rank});
     if (cannot_run(*v)) {
       text += ": it " + activity_text(*v);
-    } else if (waits_[own] != nullptr) {
-      text += ": it " + wait_text(own, v->name);
+    } else if (waits_[index] != nullptr) {
+      text += ": it " + wait_text(index, v->name);
     } else {
       text += ": it " + activity_text(*v) + (v->others_compute ? ", while other threads of it compute" : "");
     }
@@ -312,13 +315,13 @@ class explanation {
              "for " + text_of(longest(end.waiting));
     }
     if (odd.size() == 1 && largest->second.size() > 1) {
-      auto const& awaited = *waits_[typical];
+      auto const& late_operation = *waits_[typical];
       view const* const other = view_in(at(typical).communicator, at(odd.front()));
       view const& v = other != nullptr ? *other : at(odd.front());
       std::vector<std::size_t> rest = end.waiting;
       std::erase(rest, odd.front());
-      return rank_text(v) + " " + (other != nullptr ? progress_text(*other, awaited) : "takes no part") + ": it " +
-             wait_text(odd.front(), at(typical).name) + waiting_text(rest);
+      return rank_text(v) + " " + (other != nullptr ? progress_text(*other, late_operation) : "takes no part") +
+             ": it " + wait_text(odd.front(), at(typical).name) + waiting_text(rest);
     }
     std::string text = "ranks wait for each other: ";
     char const* separator = "";
@@ -331,13 +334,13 @@ class explanation {
   [[nodiscard]] tutti::duration longest(std::vector<std::size_t> const& waiting) const {
     tutti::duration result{};
     for (std::size_t const i : waiting) {
-      result = (std::max)(result, waited(i));
+      result = (std::max)(result, wait_time(i));
     }
     return result;
   }
   /// The view of the same rank in that communicator, or null.
   [[nodiscard]] view const* view_in(std::uint64_t communicator, view const& v) const {
-    for (view const& candidate : seen_.views) {
+    for (view const& candidate : scene_.views) {
       if (candidate.communicator == communicator && candidate.pid == v.pid &&
           (ranks_of_process_.at({communicator, v.pid}) == 1 || thread_of(candidate) == thread_of(v))) {
         return &candidate;
@@ -346,20 +349,18 @@ class explanation {
     return nullptr;
   }
 
-  /// Describes a rank of these activities, for which no rank waits; empty if there is none.
-  [[nodiscard]] std::string idle_sentence(std::vector<activity> const& activities) const {
-    for (activity const a : activities) {
-      for (view const& v : seen_.views) {
-        if (v.state == a) {
-          return rank_text(v) + " of " + v.name + " " + activity_text(v) + waiting_text({});
-        }
+  /// Describes the ranks that cannot run and for which no rank waits.
+  void add_ranks_that_cannot_run(std::vector<std::string>& texts) const {
+    for (view const& v : scene_.views) {
+      if (cannot_run(v) && !ends_.contains({v.communicator, v.rank, 0})) {
+        std::string const text = rank_text(v) + " of " + v.name + " " + activity_text(v) + waiting_text({});
+        texts.insert(v.state == activity::absent ? texts.end() : texts.begin(), text);
       }
     }
-    return {};
   }
-  /// Describes ranks none of which waits for another one.
+  /// Describes ranks that do not wait for a certain other one.
   [[nodiscard]] std::string quiet_sentence() const {
-    for (view const& v : seen_.views) {
+    for (view const& v : scene_.views) {
       if (!v.operations.empty() && v.operations.back().current_state == tutti::recorder::state::failed) {
         return rank_text(v) + " has an error in " + short_text(v.operations.back(), v.name) +
                ": its exception says why; no rank waits";
@@ -367,7 +368,7 @@ class explanation {
     }
     std::map<std::string, std::size_t> counts;
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::string> threads;
-    for (std::size_t i = 0; i < seen_.views.size(); ++i) {
+    for (std::size_t i = 0; i < scene_.views.size(); ++i) {
       std::string& words = threads[{at(i).pid, thread_of(at(i))}];
       words = waits_[i] != nullptr ? "waits for a message of any rank"
               : !words.empty()     ? words
@@ -385,16 +386,16 @@ class explanation {
     return text;
   }
 
-  sight const& seen_;
+  sight const& scene_;
   std::map<std::pair<std::uint64_t, rank_type>, std::size_t> number_of_;
   std::map<std::pair<std::uint64_t, std::uint32_t>, std::size_t> ranks_of_process_;
   std::vector<tutti::recorder::entry const*> waits_;  ///< operation for which a view waits, or null
   std::map<std::tuple<std::uint64_t, rank_type, std::size_t>, chain_end> ends_;
 };
 
-/// The sentence that explains what is seen of the ranks of one world.
-[[nodiscard]] inline std::string explain(sight const& seen) {
-  return seen.views.empty() ? "no process here has a communicator of tutti" : explanation(seen).sentence();
+/// The sentences that explain what is seen of the ranks of one world, the most important one first; never empty.
+[[nodiscard]] inline std::vector<std::string> explain(sight const& scene) {
+  return explanation(scene).sentences();
 }
 
 }  // namespace inspect

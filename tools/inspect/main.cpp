@@ -60,18 +60,18 @@ int main(int argc, char** argv) {
     std::string job;
     auto* const job_option = app.add_option("--job", job, "Ranks of the job of that name (TUTTI_JOB)")->excludes("pid");
     app.add_flag("--json", o.as_json, "Print JSON: an array with an object for each world");
-    auto* const watch = app.add_option("--watch", interval, "Look again every so many seconds (2)")
+    auto* const watch = app.add_option("--watch", interval, "Look again after this time in seconds; 2 if none is given")
                             ->expected(0, 1)
                             ->check(real_range(0.1, 86400.0));
     CLI11_PARSE(app, argc, argv);
     o.job = *job_option ? std::optional(job) : std::nullopt;
-    bool found = report(o);
+    bool has_ranks = report(o);
     while (*watch) {
       std::this_thread::sleep_for(std::chrono::duration<double>(interval));
       std::printf("\n");
-      found = report(o);
+      has_ranks = report(o);
     }
-    return found ? 0 : 1;
+    return has_ranks ? 0 : 1;
   } catch (std::exception const& e) {
     std::fprintf(stderr, "tutti-inspect: %s\n", e.what());
     return 2;

@@ -14,7 +14,14 @@
 
 namespace inspect {
 
-/// The sentence, and a table of the ranks.
+/// The word for an activity.
+[[nodiscard]] inline std::string_view word(activity a) {
+  constexpr std::array<std::string_view, 8> words{"unknown", "computes", "sleeps",   "lock",
+                                                  "disk",    "stopped",  "debugger", "gone"};
+  return words[static_cast<std::size_t>(a)];
+}
+
+/// The sentences, and a table of the ranks.
 [[nodiscard]] inline std::string to_text(sight const& world) {
   using row = std::array<std::string, 6>;
   std::vector<row> rows{{"communicator", "rank", "pid", "it", "last operation", "waits for"}};
@@ -35,11 +42,15 @@ namespace inspect {
     }
     if (waiting != nullptr) {
       r[5] = (v.noted_wait->peer == no_rank ? "any rank" : "rank " + std::to_string(v.noted_wait->peer)) + ", step " +
-             std::to_string(v.noted_wait->step) + ", for " + text_of(world.now - v.noted_wait->since);
+             std::to_string(v.noted_wait->step) + ", for " + text_of(world.now - v.noted_wait->begin);
     }
     rows.push_back(r);
   }
-  row::value_type text = explain(world) + "\n\n";
+  std::string text;
+  for (std::string const& sentence : explain(world)) {
+    text += (text.empty() ? "" : "also: ") + sentence + "\n";
+  }
+  text += "\n";
   std::array<std::size_t, 6> widths{};
   for (row const& r : rows) {
     for (std::size_t i = 0; i < r.size(); ++i) {
@@ -58,24 +69,17 @@ namespace inspect {
 
 /// A text in JSON.
 [[nodiscard]] inline std::string quote(std::string_view text) {
-  std::string quoted = "\"";
+  std::string result = "\"";
   for (char const c : text) {
     if (c == '"' || c == '\\') {
-      quoted += '\\';
+      result += '\\';
     }
-    quoted += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
+    result += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
   }
-  return quoted + '"';
+  return result + '"';
 }
 
-/// The word for an activity in JSON.
-[[nodiscard]] inline std::string_view word(activity a) {
-  constexpr std::array<std::string_view, 8> words{"unknown", "computes", "sleeps", "lock",
-                                                  "disk",    "stopped",  "traced", "gone"};
-  return words[static_cast<std::size_t>(a)];
-}
-
-/// The sentence and the ranks as one object of JSON. Times are in seconds.
+/// The sentences and the ranks as one object of JSON. Times are in seconds.
 [[nodiscard]] inline std::string to_json(sight const& world) {
   auto const seconds = [](tutti::duration d) {
     std::string const milliseconds = std::to_string(d / std::chrono::milliseconds(1) % 1000);
@@ -85,7 +89,12 @@ namespace inspect {
     text += "{\"number\": " + std::to_string(e.number.sequence) + ", \"call\": " + quote(e.text()) +
             ", \"state\": " + quote(tutti::name(e.current_state)) + "}";
   };
-  std::string text = "{\"sentence\": " + quote(explain(world)) + ", \"ranks\": [";
+  std::string text = "{\"sentences\": [";
+  char const* comma = "";
+  for (std::string const& sentence : explain(world)) {
+    text += std::exchange(comma, ", ") + quote(sentence);
+  }
+  text += "], \"ranks\": [";
   char const* separator = "\n  ";
   for (view const& v : world.views) {
     text += std::exchange(separator, ",\n  ");
@@ -97,12 +106,12 @@ namespace inspect {
       text +=
           ", \"waits\": {\"for\": " + (v.noted_wait->peer == no_rank ? "null" : std::to_string(v.noted_wait->peer)) +
           ", \"step\": " + std::to_string(v.noted_wait->step) +
-          ", \"seconds\": " + seconds(world.now - v.noted_wait->since) + ", \"operation\": ";
+          ", \"seconds\": " + seconds(world.now - v.noted_wait->begin) + ", \"operation\": ";
       add_operation(text, *waiting);
       text += "}";
     }
     text += ", \"operations\": [";
-    char const* comma = "";
+    comma = "";
     for (tutti::recorder::entry const& e : v.operations) {
       text += std::exchange(comma, ", ");
       add_operation(text, e);

@@ -74,12 +74,12 @@ class mapped_page {
   /// Empty if the process has no page, or one that this program cannot read.
   explicit mapped_page(std::uint32_t pid) {
     std::string const folder = folder_of(pid) + "/fd/";
-    std::string const wanted = "/memfd:" + std::string(operations_page::file_name) + " (deleted)";
+    std::string const page_link = "/memfd:" + std::string(operations_page::file_name) + " (deleted)";
     for (std::uint32_t const number : numbers_in(folder)) {
       std::string const path = folder + std::to_string(number);
       char target[64];
       ssize_t const length = ::readlink(path.c_str(), target, sizeof target);
-      if (length > 0 && std::string_view(target, static_cast<std::size_t>(length)) == wanted) {
+      if (length > 0 && std::string_view(target, static_cast<std::size_t>(length)) == page_link) {
         map(descriptor([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); }));
         if (memory_ != nullptr && memory_->pid.load() == number_in_own_space(pid)) {
           return;
@@ -103,9 +103,9 @@ class mapped_page {
   /// Calls `f(view&&, facts)` for each communicator, with what the page knows of it.
   template <class F>
   void for_each(F f) const {
-    std::uint64_t const used = memory_->used.load(std::memory_order_relaxed);
+    std::uint64_t const occupancy = memory_->occupancy.load(std::memory_order_relaxed);
     for (std::size_t i = 0; i < operations_page::record_count; ++i) {
-      if ((used >> i & 1U) == 0) {
+      if ((occupancy >> i & 1U) == 0) {
         continue;
       }
       communicator_record const& record = memory_->records[i];
@@ -119,8 +119,8 @@ class mapped_page {
         make_printable(e.call_record.topology);
         v.operations.push_back(e);
       });
-      if (tutti::recorder::wait wait; record.operations().read(wait) && wait.since >= tutti::time_point{} &&
-                                      wait.last_look >= wait.since && wait.last_look <= tutti::steady_now()) {
+      if (tutti::recorder::wait wait; record.operations().read(wait) && wait.begin >= tutti::time_point{} &&
+                                      wait.last_look >= wait.begin && wait.last_look <= tutti::steady_now()) {
         v.noted_wait = wait;
       }
       if (tenancy != 0 && record.tenancy() == tenancy && facts.rank < facts.size) {
@@ -214,9 +214,9 @@ struct thread_status {
 
 /// The activity of a thread that was in the first state, and then in the second one.
 [[nodiscard]] inline activity activity_of(thread_status const& first, thread_status const& second,
-                                          tutti::duration between) {
+                                          tutti::duration interval) {
   auto const is_in = [&](auto... words) { return ((second.channel.find(words) != std::string::npos) || ...); };
-  bool const has_run = second.run_time_ns - first.run_time_ns > static_cast<std::uint64_t>(between.count()) / 4;
+  bool const has_run = second.run_time_ns - first.run_time_ns > static_cast<std::uint64_t>(interval.count()) / 4;
   switch (second.state) {
     case 'R':
       return activity::computes;
@@ -228,7 +228,7 @@ struct thread_status {
       return activity::on_disk;
     case 'X':
     case 'Z':
-      return activity::gone;
+      return activity::absent;
     default:
       return has_run                                                     ? activity::computes
              : is_in("futex")                                            ? activity::on_lock
@@ -237,11 +237,11 @@ struct thread_status {
   }
 }
 
-/// All that can be seen of these processes, and of the other ranks of their communicators on this host. `between`: time
-/// for which their use of processors is observed.
+/// All that can be seen of these processes, and of the other ranks of their communicators on this host. `interval`:
+/// time for which their use of processors is observed.
 [[nodiscard]] inline sight look_at(std::vector<std::uint32_t> const& pids,
-                                   std::chrono::milliseconds between = std::chrono::milliseconds(20)) {
-  sight seen;
+                                   std::chrono::milliseconds interval = std::chrono::milliseconds(20)) {
+  sight scene;
   std::map<std::uint32_t, mapped_page> pages;
   std::map<std::pair<std::uint64_t, tutti::rank_type>, view> missing;
   std::vector<std::uint32_t> open_pids = pids;
@@ -267,70 +267,70 @@ struct thread_status {
           open_pids.push_back(member.pid);
         }
       }
-      seen.views.push_back(std::move(v));
+      scene.views.push_back(std::move(v));
     });
   }
-  for (view const& v : seen.views) {
+  for (view const& v : scene.views) {
     missing.erase({v.communicator, v.rank});
   }
   for (auto& [key, v] : missing) {
-    seen.views.push_back(std::move(v));
+    scene.views.push_back(std::move(v));
   }
   std::map<std::pair<std::uint32_t, std::uint32_t>, thread_status> first;
   std::map<std::uint32_t, tutti::duration> run_times;
-  for (view const& v : seen.views) {
+  for (view const& v : scene.views) {
     first.try_emplace({v.pid, v.thread}, status_of(v.pid, v.thread));
     run_times.try_emplace(v.pid, run_time_of(v.pid));
   }
-  std::this_thread::sleep_for(between);
-  for (view& v : seen.views) {
-    thread_status const& before = first.at({v.pid, v.thread});
+  std::this_thread::sleep_for(interval);
+  for (view& v : scene.views) {
+    thread_status const& first_status = first.at({v.pid, v.thread});
     thread_status const now = status_of(v.pid, v.thread);
-    v.state = activity_of(before, now, between);
+    v.state = activity_of(first_status, now, interval);
     v.channel = now.channel;
-    tutti::duration const others =
-        run_time_of(v.pid) - run_times.at(v.pid) - std::chrono::nanoseconds(now.run_time_ns - before.run_time_ns);
-    v.others_compute = v.state != activity::computes && others > between / 2;
+    tutti::duration const rest =
+        run_time_of(v.pid) - run_times.at(v.pid) - std::chrono::nanoseconds(now.run_time_ns - first_status.run_time_ns);
+    v.others_compute = v.state != activity::computes && rest > interval / 2;
   }
-  std::sort(seen.views.begin(), seen.views.end(), [](view const& a, view const& b) {
+  std::sort(scene.views.begin(), scene.views.end(), [](view const& a, view const& b) {
     return std::tie(a.name, a.communicator, a.rank) < std::tie(b.name, b.communicator, b.rank);
   });
-  seen.now = tutti::steady_now();
-  return seen;
+  scene.now = tutti::steady_now();
+  return scene;
 }
 
-/// The processes of this user that have a page; with `job`, those that have joined a job of that name.
+/// The processes of this user that have a page; with `job`, only the members of that job.
 [[nodiscard]] inline std::vector<std::uint32_t> find_processes(std::optional<std::string> const& job) {
-  std::vector<std::uint32_t> found;
+  std::vector<std::uint32_t> pids;
   for (std::uint32_t const pid : numbers_in("/proc")) {
     struct stat status {};
     if (::stat(folder_of(pid).c_str(), &status) == 0 && status.st_uid == ::geteuid()) {
       if (mapped_page const page(pid); page && (!job || page.job() == *job)) {
-        found.push_back(pid);
+        pids.push_back(pid);
       }
     }
   }
-  return found;
+  return pids;
 }
 
-/// What is seen, apart for ranks that have no communicator and no process in common.
-[[nodiscard]] inline std::vector<sight> by_world(sight const& seen) {
-  std::vector<std::size_t> group(seen.views.size());
+/// Divides a sight into worlds: ranks that have a communicator or a process in common.
+[[nodiscard]] inline std::vector<sight> by_world(sight const& scene) {
+  std::vector<std::size_t> group(scene.views.size());
   for (std::size_t i = 0; i < group.size(); ++i) {
     group[i] = i;
     for (std::size_t k = 0; k < i; ++k) {
-      if (seen.views[k].communicator == seen.views[i].communicator || seen.views[k].pid == seen.views[i].pid) {
-        std::size_t const joined = group[k];
-        std::replace(group.begin(), group.begin() + static_cast<std::ptrdiff_t>(i) + 1, joined, group[i]);
+      if (scene.views[k].communicator == scene.views[i].communicator || scene.views[k].pid == scene.views[i].pid) {
+        std::size_t const number = group[k];
+        std::replace(group.begin(), group.begin() + static_cast<std::ptrdiff_t>(i) + 1, number, group[i]);
       }
     }
   }
   std::vector<sight> worlds;
   for (std::size_t const g : std::set<std::size_t>(group.begin(), group.end())) {
-    worlds.push_back({seen.now, {}});
+    worlds.push_back({scene.now, {}});
     for (std::size_t i = 0; i < group.size(); ++i) {
       if (group[i] == g) {
-        worlds.back().views.push_back(seen.views[i]);
+        worlds.back().views.push_back(scene.views[i]);
       }
     }
   }

@@ -21,7 +21,7 @@ enum class activity {
   on_disk,   ///< is in a wait that signals do not end
   stopped,   ///< by a signal
   traced,    ///< stopped by a debugger
-  gone       ///< has ended
+  absent     ///< has ended
 };
 
 /// One communicator of one rank of this host, as seen from outside.

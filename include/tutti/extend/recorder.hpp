@@ -46,7 +46,7 @@ class recorder {
   /// under way and looks follow each other.
   struct wait {
     std::uint64_t place = 0;   ///< place of the operation that waits
-    time_point since{};        ///< first look without progress, by the steady clock
+    time_point begin{};        ///< first look without progress, by the steady clock
     time_point last_look{};    ///< last look, by the steady clock
     rank_type peer = no_rank;  ///< rank that it waits for; no_rank: any
     std::uint32_t step = 0;    ///< step of its schedule
@@ -108,7 +108,7 @@ class recorder {
     struct wait_record {
       word version{0};  ///< odd: being written
       word place{0};
-      word since{0};
+      word begin{0};
       word last_look{0};
       word peer_and_step{0};
       word thread{0};

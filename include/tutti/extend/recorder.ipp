@@ -44,7 +44,7 @@ TUTTI_DECL bool recorder::storage::read(wait& result) const noexcept {
   auto const load = [](word const& source) { return source.load(std::memory_order_acquire); };
   std::uint64_t const version = load(wait_.version);
   result.place = load(wait_.place);
-  result.since = time_point(static_cast<std::int64_t>(load(wait_.since)));
+  result.begin = time_point(static_cast<std::int64_t>(load(wait_.begin)));
   result.last_look = time_point(static_cast<std::int64_t>(load(wait_.last_look)));
   std::uint64_t const peer_and_step = load(wait_.peer_and_step);
   result.peer = static_cast<rank_type>(peer_and_step >> 32);
@@ -72,7 +72,7 @@ TUTTI_DECL void recorder::note(wait const& current) noexcept {
   std::uint64_t const version = r.version.load(std::memory_order_relaxed);
   r.version.store(version + 1, std::memory_order_relaxed);
   storage::write(r.place, current.place);
-  storage::write(r.since, static_cast<std::uint64_t>(current.since.count()));
+  storage::write(r.begin, static_cast<std::uint64_t>(current.begin.count()));
   storage::write(r.last_look, static_cast<std::uint64_t>(current.last_look.count()));
   storage::write(r.peer_and_step, storage::pack(current.peer, current.step));
   storage::write(r.thread, current.thread);

@@ -231,7 +231,7 @@ class untyped_operation {
   struct {
     std::uint64_t place = UINT64_MAX;
     std::uint64_t peer_and_progress = 0;
-    time_point since{};
+    time_point begin{};
   } noted_wait_;  ///< in the flight recorder, by the steady clock
   duration limit_{};
   owner<straggler_search> search_;

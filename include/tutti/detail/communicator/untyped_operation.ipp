@@ -300,7 +300,7 @@ TUTTI_DECL void untyped_operation::publish_wait(bool blocks) {
     note_wait(functions_->publish_wait(*this, blocks || is_watched_));
   }
 }
-/// Notes a wait for which the program is blocked. It begins anew with progress.
+/// Notes a wait for which the program is blocked. Progress begins another one.
 TUTTI_DECL void untyped_operation::note_wait(wait_report const& current) noexcept {
   if (!current.blocks_program) {
     return;
@@ -310,7 +310,7 @@ TUTTI_DECL void untyped_operation::note_wait(wait_report const& current) noexcep
   if (noted_wait_.place != recorded_at_ || noted_wait_.peer_and_progress != peer_and_progress) {
     noted_wait_ = {recorded_at_, peer_and_progress, now};
   }
-  state_.recent.note({recorded_at_, noted_wait_.since, now, current.peer, step_number(), this_thread_number()});
+  state_.recent.note({recorded_at_, noted_wait_.begin, now, current.peer, step_number(), this_thread_number()});
 }
 /// Asks if peers run the same call, and reports this rank's wait.
 TUTTI_DECL void untyped_operation::detect_mismatch() {

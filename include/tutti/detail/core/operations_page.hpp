@@ -81,10 +81,10 @@ class communicator_record {
   [[nodiscard]] recorder::storage& operations() noexcept { return operations_; }
   [[nodiscard]] recorder::storage const& operations() const noexcept { return operations_; }
 
-  /// The number of the communicator among those that had this record; 0 if none has it, or has published it.
+  /// The number of the communicator among all that had this record; 0 if none has it, or has published it.
   [[nodiscard]] std::uint64_t tenancy() const noexcept {
     std::uint64_t const tenancy = tenancy_.load(std::memory_order_acquire);
-    return tenancy % 2 == 1 && published_.load(std::memory_order_acquire) == tenancy ? tenancy : 0;
+    return tenancy % 2 == 1 && publication_.load(std::memory_order_acquire) == tenancy ? tenancy : 0;
   }
   /// Reads the facts. What is read of the record is true if `tenancy` is the same before and after that.
   [[nodiscard]] TUTTI_DECL communicator_facts facts() const;
@@ -93,7 +93,7 @@ class communicator_record {
   using word = std::atomic<std::uint64_t>;
 
   word tenancy_{0};  ///< odd: a communicator has the record
-  word published_{0};
+  word publication_{0};
   word identity_{0};
   word rank_and_size_{0};
   word thread_{0};
@@ -117,9 +117,10 @@ struct operations_page {
   std::atomic<std::uint64_t> magic{0};  ///< written last
   std::atomic<std::uint64_t> layout{0};
   std::atomic<std::uint64_t> bytes{0};
-  std::atomic<std::uint64_t> pid{0};   ///< the process, as it sees itself
-  std::atomic<std::uint64_t> used{0};  ///< a bit for each record that a communicator has; the others take no memory yet
-  shared_text<16> job;                 ///< its name for the job that it has joined; empty if none
+  std::atomic<std::uint64_t> pid{0};  ///< the process, as it sees itself
+  std::atomic<std::uint64_t> occupancy{
+      0};               ///< a bit for each record that a communicator has; the others take no memory yet
+  shared_text<16> job;  ///< its name for the job that it has joined; empty if none
   record records[record_count];
 };
 static_assert(sizeof(operations_page::record) == operations_page::system_page);

@@ -36,7 +36,7 @@ TUTTI_DECL void communicator_record::publish(communicator_facts const& facts) no
   for (std::size_t i = 0; i < facts.local_members.size() && i < member_limit; ++i) {
     write(local_members_[i], std::uint64_t{facts.local_members[i].rank} << 32 | facts.local_members[i].pid);
   }
-  write(published_, tenancy_.load(std::memory_order_relaxed));
+  write(publication_, tenancy_.load(std::memory_order_relaxed));
 }
 
 TUTTI_DECL void communicator_record::end() noexcept {
@@ -94,36 +94,36 @@ class record_owner::page {
   }
 
   /// The page of this process, made if there is none; null if none can be made. @pre the lock is held
-  [[nodiscard]] static page* own() noexcept {
+  [[nodiscard]] static page* current() noexcept {
     std::uint32_t const generation = fork_guard::generation();
     if (current_ == nullptr || current_->generation_ != generation) {
-      auto* const made = new (std::nothrow) page(current_);
-      if (made == nullptr || !made->open()) {
-        delete made;
+      auto* const candidate = new (std::nothrow) page(current_);
+      if (candidate == nullptr || !candidate->open()) {
+        delete candidate;
         return nullptr;
       }
-      current_ = made;
+      current_ = candidate;
     }
     return current_;
   }
   /// Takes a record; null if none is left. @pre the lock is held
   [[nodiscard]] communicator_record* take() noexcept {
-    auto const number = static_cast<std::size_t>(std::countr_one(used()));
+    auto const number = static_cast<std::size_t>(std::countr_one(occupancy()));
     if (number == operations_page::record_count ||
         !commit(offsetof(operations_page, records) + number * sizeof(operations_page::record))) {
       return nullptr;
     }
-    memory_->used.store(used() | std::uint64_t{1} << number, std::memory_order_relaxed);
+    memory_->occupancy.store(occupancy() | std::uint64_t{1} << number, std::memory_order_relaxed);
     return &memory_->records[number];
   }
   /// Gives a record back; the last one ends the page. @pre the lock is held
-  void give_back(communicator_record* taken) noexcept {
-    auto const number = static_cast<std::size_t>(static_cast<operations_page::record*>(taken) - memory_->records);
-    memory_->used.store(used() & ~(std::uint64_t{1} << number), std::memory_order_relaxed);
+  void give_back(communicator_record* record) noexcept {
+    auto const number = static_cast<std::size_t>(static_cast<operations_page::record*>(record) - memory_->records);
+    memory_->occupancy.store(occupancy() & ~(std::uint64_t{1} << number), std::memory_order_relaxed);
     end_if_unused();
   }
   void end_if_unused() noexcept {
-    if (used() == 0) {
+    if (occupancy() == 0) {
       current_ = parents_;
       delete this;
     }
@@ -140,7 +140,7 @@ class record_owner::page {
  private:
   static_assert(operations_page::record_count == 64, "a bit for each");
 
-  [[nodiscard]] std::uint64_t used() const noexcept { return memory_->used.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::uint64_t occupancy() const noexcept { return memory_->occupancy.load(std::memory_order_relaxed); }
   [[nodiscard]] bool open() noexcept {
     static_assert(sizeof(off_t) == 8, "compile with -D_FILE_OFFSET_BITS=64");
     constexpr std::size_t bytes = sizeof(operations_page);
@@ -187,7 +187,7 @@ class record_owner::page {
 TUTTI_DECL record_owner::record_owner() : generation_(fork_guard::generation()) {
   {
     page::lock const lock;
-    page_ = page::own();
+    page_ = page::current();
     record_ = page_ != nullptr ? page_->take() : nullptr;
     if (page_ != nullptr && record_ == nullptr) {
       std::exchange(page_, nullptr)->end_if_unused();
