@@ -158,7 +158,7 @@ struct rank_state : progress_entry {
 
  private:
   [[noreturn, gnu::cold]] TUTTI_DECL void refuse_call() const;
-  TUTTI_DECL void publish_record(std::vector<std::string> const& texts);
+  TUTTI_DECL void publish_record(std::string_view text_of_rank_0);
   TUTTI_DECL bool move_on() noexcept;
   TUTTI_DECL void look_quietly() noexcept;
   TUTTI_DECL static void append_rank(std::string& text, void const* state, std::uint64_t number);

@@ -80,21 +80,23 @@ TUTTI_DECL rank_state::rank_state(any_transport erased_transport, tracing trace,
     }
   }
   is_oversubscribed = neighbours > cores.usable();
-  publish_record(texts);
+  publish_record(texts[0]);
 }
 
-/// Lets tools of this host read the flight recorder.
-TUTTI_DECL void rank_state::publish_record(std::vector<std::string> const& texts) {
-  communicator_facts facts{.rank = rank, .size = size(), .thread = this_thread_number(), .name = name};
-  for (std::string const& text : texts) {  // equal on all ranks; those of two communicators have different numbers
-    facts.identity = (facts.identity ^ hash(text)) * 0x9e3779b97f4a7c15U + (facts.identity >> 29);
-  }
+/// Lets tools of this host read the flight recorder. All ranks have the text of rank 0, whose process gives its number
+/// to no other communicator.
+TUTTI_DECL void rank_state::publish_record(std::string_view text_of_rank_0) {
+  communicator_facts facts;
+  facts.identity = std::uint64_t{hash(text_of_rank_0)} << 32 | hash(text_of_rank_0, 1);
+  facts.rank = rank;
+  facts.size = size();
+  facts.thread = this_thread_number();
+  facts.name = name;
   for (rank_type r = 0; r < size(); ++r) {
-    if (members[r].host == members[rank].host) {
+    if (members[r].host == members[rank].host && ++facts.local_size <= communicator_record::member_limit) {
       facts.local_members.push_back({r, static_cast<std::uint32_t>(members[r].pid)});
     }
   }
-  facts.local_size = facts.local_members.size();
   record->publish(facts);
 }
 

@@ -58,7 +58,7 @@ struct communicator_facts {
   std::uint32_t thread = 0;  ///< the number of the thread that made it
   std::string name{};
   std::uint64_t local_size = 0;               ///< ranks on this host
-  std::vector<local_member> local_members{};  ///< the first of them
+  std::vector<local_member> local_members{};  ///< the first of them, at most `member_limit`
 };
 
 /// The record of one communicator of a rank, in memory that other processes may read. Memory of zeros is a record that

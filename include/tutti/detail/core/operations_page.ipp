@@ -33,7 +33,7 @@ TUTTI_DECL void communicator_record::publish(communicator_facts const& facts) no
   write(thread_, facts.thread);
   name_.store(facts.name);
   write(local_size_, facts.local_size);
-  for (std::size_t i = 0; i < facts.local_members.size() && i < member_limit; ++i) {
+  for (std::size_t i = 0; i < facts.local_members.size(); ++i) {
     write(local_members_[i], std::uint64_t{facts.local_members[i].rank} << 32 | facts.local_members[i].pid);
   }
   write(publication_, tenancy_.load(std::memory_order_relaxed));
