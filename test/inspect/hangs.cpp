@@ -52,6 +52,8 @@ class hanging_job {
   ~hanging_job() {
     for (pid_t const pid : pids_) {
       ::kill(pid, SIGKILL);
+    }
+    for (pid_t const pid : pids_) {
       ::waitpid(pid, nullptr, 0);
     }
     if (!folder_.empty()) {

@@ -30,7 +30,7 @@ namespace inspect {
     row r{v.name,
           std::to_string(v.rank) + " of " + std::to_string(v.size),
           std::to_string(v.pid),
-          waiting != nullptr && v.state == activity::sleeps ? "waits" : activity_text(v),
+          std::string(waiting != nullptr && v.state == activity::sleeps ? "waits" : word(v.state)),
           "",
           ""};
     if (!v.has_record) {
