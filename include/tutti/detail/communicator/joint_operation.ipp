@@ -37,10 +37,12 @@ TUTTI_DECL auto joint_operation::table() noexcept -> functions const& {
           [](untyped_operation& base, bool blocks) {
             if (base.first_part_ == nullptr && self(base).hooks_.report_search != nullptr) {
               self(base).hooks_.report_search(self(base), blocks);
+              return wait_report{.blocks_program = blocks};
             }
             for (untyped_operation* part = base.first_part_; part != nullptr; part = part->next_) {
               part->publish_wait(blocks);
             }
+            return wait_report{};
           },
       .is_queued = [](untyped_operation const&) noexcept { return false; },
       .awaits =

@@ -9,6 +9,7 @@
 #include <tutti/detail/core/cancellation.hpp>
 #include <tutti/detail/core/flow_numbers.hpp>
 #include <tutti/detail/core/fork_guard.hpp>
+#include <tutti/detail/core/operations_page.hpp>
 #include <tutti/detail/core/progress_list.hpp>
 #include <tutti/detail/core/sole_user.hpp>
 #include <tutti/detail/core/wait_policy.hpp>
@@ -40,8 +41,8 @@ namespace tutti::inline v0_1_0::detail::inline communicator {
   }
 }
 
-/// The text that a rank exchanges when a communicator is made: the name (rank 0's is used), memory layout, available
-/// cores and process.
+/// The text that a rank exchanges when a communicator is made: the name (rank 0's is used), a number that the process
+/// gives to no other communicator, memory layout, available cores and process.
 [[nodiscard]] TUTTI_DECL std::string introduction(std::string const& name, std::string const& role);
 
 /// The part of a rank's communicator that does not depend on transport, extent and trace. It never moves.
@@ -150,7 +151,8 @@ struct rank_state : progress_entry {
   transfer_numbers receives;
   transfer_numbers searches{1};  ///< receives from any rank, in order of starting
   rank_type next_sender = 0;     ///< rank at which the next search begins, so that ranks take turns
-  recorder recent;
+  record_owner record;
+  recorder recent{record->operations()};
   any_transport transport;
   tracing trace_functions;
   std::string name;
@@ -164,6 +166,7 @@ struct rank_state : progress_entry {
 
  private:
   [[noreturn, gnu::cold]] TUTTI_DECL void refuse_call() const;
+  TUTTI_DECL void publish_record(std::string_view text_of_rank_0);
   TUTTI_DECL bool move_on() noexcept;
   TUTTI_DECL void look_quietly() noexcept;
   TUTTI_DECL static void append_rank(std::string& text, void const* state, std::uint64_t number);

@@ -6,6 +6,7 @@
 #include <tutti/detail/core/core_set.hpp>
 #include <tutti/detail/core/descriptor.hpp>
 
+#include <atomic>
 #include <cerrno>
 #include <source_location>
 #include <string>
@@ -16,7 +17,10 @@
 namespace tutti::inline v0_1_0::detail::inline communicator {
 
 TUTTI_DECL std::string introduction(std::string const& name, std::string const& role) {
-  return message({name, "\n", machine_kind(), "\n", core_set::of_thread().text(), "\n", encode(this_member(role))});
+  static std::atomic<std::uint64_t> count{0};
+  std::uint64_t const number = count.fetch_add(1, std::memory_order_relaxed);
+  return message(
+      {name, "\n#", number, "\n", machine_kind(), "\n", core_set::of_thread().text(), "\n", encode(this_member(role))});
 }
 
 /// Checks that all ranks have one memory layout: messages are sent as they are in memory.
@@ -49,7 +53,8 @@ TUTTI_DECL rank_state::rank_state(any_transport erased_transport, tracing trace,
   std::string_view kind_of_rank_0;
   for (rank_type r = 0; r < size(); ++r) {
     std::string_view const text = texts[r];
-    auto const begin = text.find('\n');
+    auto const number = text.find('\n');
+    auto const begin = number == text.npos ? number : text.find('\n', number + 1);
     auto const end = begin == text.npos ? begin : text.find('\n', begin + 1);
     auto const third = end == text.npos ? end : text.find('\n', end + 1);
     if (third == text.npos || !decode(text.substr(third + 1), members[r])) {
@@ -75,6 +80,24 @@ TUTTI_DECL rank_state::rank_state(any_transport erased_transport, tracing trace,
     }
   }
   is_oversubscribed = neighbours > cores.usable();
+  publish_record(texts[0]);
+}
+
+/// Lets tools of this host read the flight recorder. All ranks have the text of rank 0, whose process gives its number
+/// to no other communicator.
+TUTTI_DECL void rank_state::publish_record(std::string_view text_of_rank_0) {
+  communicator_facts facts;
+  facts.identity = std::uint64_t{hash(text_of_rank_0)} << 32 | hash(text_of_rank_0, 1);
+  facts.rank = rank;
+  facts.size = size();
+  facts.thread = this_thread_number();
+  facts.name = name;
+  for (rank_type r = 0; r < size(); ++r) {
+    if (members[r].host == members[rank].host && ++facts.local_size <= communicator_record::member_limit) {
+      facts.local_members.push_back({r, static_cast<std::uint32_t>(members[r].pid)});
+    }
+  }
+  record->publish(facts);
 }
 
 TUTTI_DECL rank_state::~rank_state() = default;

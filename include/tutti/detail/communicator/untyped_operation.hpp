@@ -58,8 +58,9 @@ class untyped_operation {
     std::uint64_t (*progress)(untyped_operation const&) noexcept;
     /// Asks the transport if the awaited ranks are in the same call.
     void (*detect_mismatch)(untyped_operation&);
-    /// Answers ranks that ask which ranks it waits for. `blocks`: the program waits for this operation.
-    void (*publish_wait)(untyped_operation&, bool blocks);
+    /// Answers ranks that ask which ranks it waits for, and returns the first of the waits. `blocks`: the program waits
+    /// for this operation.
+    wait_report (*publish_wait)(untyped_operation&, bool blocks);
     /// True if no segment of it is running, and the next one waits for a lane or for the gate.
     bool (*is_queued)(untyped_operation const&) noexcept;
     /// A rank that it waits for, or no_rank.
@@ -113,7 +114,8 @@ class untyped_operation {
   }
   /// Cancels the operation now, or, if a reduction of this communicator calls this, once the reduction has returned.
   TUTTI_DECL void cancel();
-  /// Answers ranks that ask which rank it waits for. `blocks`: the program waits for this operation.
+  /// Answers ranks that ask which rank it waits for, and notes the wait in the flight recorder. `blocks`: the program
+  /// waits for this operation.
   TUTTI_DECL void publish_wait(bool blocks);
 
   /// Sets the address of the owner's pointer to this operation.
@@ -145,8 +147,6 @@ class untyped_operation {
   }
   /// Sets the number of elements of this rank's block, for the error of ranks that pass different partitions.
   void set_own_block(std::size_t length) noexcept { own_block_ = length; }
-  /// Lets the flight recorder keep a copy of the label, which is about to change or to end.
-  TUTTI_DECL void keep_label() noexcept;
   /// Fails the epoch: the operation cannot start, and peers would wait for this rank.
   TUTTI_DECL void withdraw();
   /// Waits until the segments are complete. @throws their exceptions; the operation has ended then
@@ -193,6 +193,7 @@ class untyped_operation {
   static untyped_operation& self(void* p) noexcept { return *static_cast<untyped_operation*>(p); }
 
   TUTTI_DECL void watch(time_point now);
+  TUTTI_DECL void note_wait(wait_report const& current) noexcept;
   TUTTI_DECL void detect_mismatch();
   TUTTI_DECL void detect_mismatch_quietly();
   TUTTI_DECL void end_parts(void (untyped_operation::*end)());
@@ -227,6 +228,11 @@ class untyped_operation {
   numbered_label label_{.number = UINT32_MAX};  ///< at first with a number that no label has
   time_point watched_since_{};
   time_point last_look_{};
+  struct {
+    std::uint64_t place = UINT64_MAX;
+    std::uint64_t peer_and_progress = 0;
+    time_point begin{};
+  } noted_wait_;  ///< in the flight recorder, by the steady clock
   duration limit_{};
   owner<straggler_search> search_;
   std::exception_ptr error_;  ///< error of a failed operation

@@ -40,12 +40,8 @@ TUTTI_DECL void untyped_operation::numbered_label::set(std::string_view source) 
   ++number;
 }
 TUTTI_DECL void untyped_operation::set_label(numbered_label const& next) noexcept {
-  keep_label();
   label_ = next;
   call_.label = label_.text;
-}
-TUTTI_DECL void untyped_operation::keep_label() noexcept {
-  state_.recent.keep_label(label_.text);
 }
 
 // --- waiting
@@ -292,8 +288,20 @@ TUTTI_DECL void untyped_operation::watch(time_point now) {
 
 TUTTI_DECL void untyped_operation::publish_wait(bool blocks) {
   if (!has_ended_) {
-    functions_->publish_wait(*this, blocks || is_watched_);
+    note_wait(functions_->publish_wait(*this, blocks || is_watched_));
   }
+}
+/// Notes a wait for which the program is blocked. Progress begins another one.
+TUTTI_DECL void untyped_operation::note_wait(wait_report const& current) noexcept {
+  if (!current.blocks_program) {
+    return;
+  }
+  time_point const now = steady_now();
+  std::uint64_t const peer_and_progress = std::uint64_t{current.peer} << 32 | current.progress;
+  if (noted_wait_.place != recorded_at_ || noted_wait_.peer_and_progress != peer_and_progress) {
+    noted_wait_ = {recorded_at_, peer_and_progress, now};
+  }
+  state_.recent.note({recorded_at_, noted_wait_.begin, now, current.peer, step_number(), this_thread_number()});
 }
 /// Asks if peers run the same call, and reports this rank's wait.
 TUTTI_DECL void untyped_operation::detect_mismatch() {

@@ -72,6 +72,10 @@ class descriptor {
   std::uint32_t owner_ = fork_guard::generation();  ///< generation of the process that opened it
 };
 
+/// Makes a file in memory (memfd), which lasts until its last descriptor and its last mapping end, and may be sealed.
+/// Empty, with errno, on failure.
+[[nodiscard]] TUTTI_DECL descriptor memory_file(char const* name) noexcept;
+
 /// Returns the two ends of a local connection; empty, with errno, on failure.
 [[nodiscard]] TUTTI_DECL std::pair<descriptor, descriptor> stream_pair() noexcept;
 

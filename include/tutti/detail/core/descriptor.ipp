@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <sys/mman.h>
 
 namespace tutti::inline v0_1_0::detail::inline core {
 
@@ -28,6 +29,15 @@ TUTTI_DECL void descriptor::adopt(int fd) noexcept {
     errno = saved_errno;
   }
   fork_guard::add(fd_);
+}
+
+TUTTI_DECL descriptor memory_file(char const* name) noexcept {
+  constexpr unsigned no_exec_seal = 8;  // MFD_NOEXEC_SEAL, unknown to kernels before 6.3
+  descriptor file([&] { return ::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | no_exec_seal); });
+  if (!file && errno == EINVAL) {
+    file = descriptor([&] { return ::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING); });
+  }
+  return file;
 }
 
 TUTTI_DECL std::pair<descriptor, descriptor> stream_pair() noexcept {

@@ -112,7 +112,8 @@ class segmented_operation : public untyped_operation {
       .advance_segments = [](untyped_operation& operation) { return self(operation).advance_segments(); },
       .progress = [](untyped_operation const& operation) noexcept { return self(operation).segments_.progress(); },
       .detect_mismatch = [](untyped_operation& operation) { self(operation).segments_.detect_mismatch(); },
-      .publish_wait = [](untyped_operation& operation, bool blocks) { self(operation).segments_.publish_wait(blocks); },
+      .publish_wait = [](untyped_operation& operation,
+                         bool blocks) { return self(operation).segments_.publish_wait(blocks); },
       .is_queued = [](untyped_operation const& operation) noexcept { return self(operation).segments_.is_queued(); },
       .awaits = [](untyped_operation const& operation) noexcept { return self(operation).segments_.awaits(); },
       .current_flow =
@@ -137,9 +138,7 @@ segmented_operation<Communicator, Transfers>::segmented_operation(Communicator& 
 }
 
 template <class Communicator, bool Transfers>
-segmented_operation<Communicator, Transfers>::~segmented_operation() {
-  this->keep_label();
-}
+segmented_operation<Communicator, Transfers>::~segmented_operation() = default;
 
 template <class Communicator, bool Transfers>
 void segmented_operation<Communicator, Transfers>::finish(duration limit) {

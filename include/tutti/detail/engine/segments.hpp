@@ -153,8 +153,9 @@ class segments {
 
   /// Asks the transport if the awaited ranks are in the same call. @throws error (failure::mismatch)
   TUTTI_COLD void detect_mismatch();
-  /// Answers ranks that ask which ranks this one waits for. `blocks`: the program waits for this operation.
-  TUTTI_COLD void publish_wait(bool blocks);
+  /// Answers ranks that ask which ranks this one waits for, and returns the first of the waits. `blocks`: the program
+  /// waits for this operation.
+  TUTTI_COLD wait_report publish_wait(bool blocks);
 
   /// A number that changes with progress, over transports through memory. Constant over other transports: their
   /// messages go through the system, so staying awake saves nothing.
@@ -390,17 +391,20 @@ void segments<Communicator, Transfers>::detect_mismatch() {
 }
 
 template <class Communicator, bool Transfers>
-void segments<Communicator, Transfers>::publish_wait(bool blocks) {
-  if constexpr (reports_waits<typename Communicator::transport_type>) {
-    for_each_waiting([&](auto const& runner) {
-      context_.transport.publish_wait(
-          {.peer = awaited_rank(runner),
-           .flow = runner.current_flow(),
-           .progress = static_cast<std::uint32_t>(runner.progress_count()) + runner.step_number(),
-           .blocks_program = blocks,
-           .call = call_});
-    });
-  }
+wait_report segments<Communicator, Transfers>::publish_wait(bool blocks) {
+  wait_report first;
+  for_each_waiting([&](auto const& runner) {
+    wait_report const report{.peer = awaited_rank(runner),
+                             .flow = runner.current_flow(),
+                             .progress = static_cast<std::uint32_t>(runner.progress_count()) + runner.step_number(),
+                             .blocks_program = blocks,
+                             .call = call_};
+    if constexpr (reports_waits<typename Communicator::transport_type>) {
+      context_.transport.publish_wait(report);
+    }
+    first = first.peer == no_rank ? report : first;
+  });
+  return first;
 }
 
 template <class Communicator, bool Transfers>

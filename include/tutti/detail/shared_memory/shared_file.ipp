@@ -36,11 +36,7 @@ TUTTI_DECL shared_file::~shared_file() {
 }
 
 TUTTI_DECL void shared_file::create(std::size_t bytes) {
-  constexpr unsigned no_exec_seal = 8;  // MFD_NOEXEC_SEAL, unknown to kernels before 6.3
-  file_ = descriptor([] { return ::memfd_create("tutti", MFD_CLOEXEC | MFD_ALLOW_SEALING | no_exec_seal); });
-  if (!file_ && errno == EINVAL) {
-    file_ = descriptor([] { return ::memfd_create("tutti", MFD_CLOEXEC | MFD_ALLOW_SEALING); });
-  }
+  file_ = memory_file("tutti");
   if (!file_ || ::fcntl(file_.get(), F_ADD_SEALS, F_SEAL_SHRINK) != 0) {
     throw error(failure::join,
                 "cannot make shared memory: memfd_create, " + advise_on_errno(errno, "allow it, or use tcp"));

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// test: plain waits may_skip (processes that hang, and a program that looks at them)
+#include <tutti/dup.hpp>
+#include <tutti/join.hpp>
+#include <tutti/transport/tcp.hpp>
+#include <tutti/tutti.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <pthread.h>
+#include <regex>
+#include <string>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+#ifdef TUTTI_INSPECT
+
+namespace {
+
+using tutti::rank_type;
+
+/// Processes that join a world of three and hang, until the test ends.
+class hanging_job {
+ public:
+  static constexpr rank_type size = 3;
+
+  template <class Transport>
+  static hanging_job start(void (*hang)(tutti::communicator<Transport>&)) {
+    hanging_job job;
+    for (rank_type r = 0; r < size; ++r) {
+      pid_t const child = ::fork();
+      if (child == 0) {
+        job.run<Transport>(r, hang);
+      }
+      job.pids_.push_back(child);
+    }
+    return job;
+  }
+  hanging_job(hanging_job&& other) noexcept
+      : folder_(std::exchange(other.folder_, "")), pids_(std::exchange(other.pids_, {})) {}
+  ~hanging_job() {
+    for (pid_t const pid : pids_) {
+      ::kill(pid, SIGKILL);
+    }
+    for (pid_t const pid : pids_) {
+      ::waitpid(pid, nullptr, 0);
+    }
+    if (!folder_.empty()) {
+      std::filesystem::remove_all(folder_);
+    }
+  }
+
+  /// "rank 2 (pid 4242)".
+  [[nodiscard]] std::string rank(rank_type r) const {
+    return "rank " + std::to_string(r) + " (pid " + std::to_string(pids_[r]) + ")";
+  }
+
+  /// The first line of the tool, with "T s" for times and "F" for functions of the kernel, once it is `expected`; at
+  /// the time limit, whatever it is.
+  [[nodiscard]] std::string explanation(std::string const& expected) const {
+    auto const deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    std::string line;
+    do {
+      std::array<char, 4096> text{};
+      std::FILE* const output = ::popen((std::string(TUTTI_INSPECT) + " --job " + name()).c_str(), "r");
+      line = std::fgets(text.data(), static_cast<int>(text.size()), output) != nullptr ? text.data() : "";
+      while (std::fgets(text.data(), static_cast<int>(text.size()), output) != nullptr) {
+      }
+      ::pclose(output);
+      line = std::regex_replace(line.substr(0, line.find('\n')), std::regex("for [0-9.]+ s"), "for T s");
+      line = std::regex_replace(line, std::regex("uninterruptible, in [a-z0-9_.]+"), "uninterruptible, in F");
+    } while (line != expected && std::chrono::steady_clock::now() < deadline);
+    return line;
+  }
+
+ private:
+  hanging_job() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "tutti-hang-XXXXXX").string();
+    folder_ = ::mkdtemp(pattern.data());
+  }
+  template <class Transport>
+  [[noreturn]] void run(rank_type r, void (*hang)(tutti::communicator<Transport>&)) const {
+    bool has_joined = false;
+    try {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      ::setenv("TUTTI_RANK", std::to_string(r).c_str(), 1);
+      ::setenv("TUTTI_SIZE", std::to_string(size).c_str(), 1);
+      ::setenv("TUTTI_JOB", name().c_str(), 1);
+      ::setenv("TUTTI_STORE", ("file:" + folder_).c_str(), 1);
+      auto world = tutti::join<Transport>();
+      int element = 1;
+      tutti::allreduce{world, tutti::ring{}, tutti::sum<int>{}}(element);
+      has_joined = true;
+      hang(world);
+    } catch (std::exception const& e) {  // also at the end of the test, which kills one rank after the other
+      has_joined ? 0 : std::fprintf(stderr, "rank %u: %s\n", r, e.what());
+    }
+    ::_exit(1);
+  }
+  [[nodiscard]] std::string name() const { return std::filesystem::path(folder_).filename().string(); }
+
+  std::string folder_;
+  std::vector<pid_t> pids_;
+};
+
+template <class Communicator>
+void sum_over(Communicator& world) {
+  int element = 1;
+  tutti::allreduce{world, tutti::ring{}, tutti::sum<int>{}}(element);
+}
+template <class Communicator>
+void receive_from(Communicator& world, rank_type sender) {
+  int number = 0;
+  tutti::recv{world}(number, sender);
+}
+
+void compute() {
+  for (std::atomic<int> i = 0;; ++i) {
+  }
+}
+
+constexpr char const* not_called = " has not called allreduce #1 of world: it ";
+constexpr char const* two_wait = "; 2 ranks wait for it, the longest for T s";
+
+void check(hanging_job const& job, std::string const& expected) {
+  BOOST_TEST(job.explanation(expected) == expected);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_rank_computes) {
+  auto const hang = [](auto& world) { world.rank() == 2 ? compute() : sum_over(world); };
+  for (auto const& job : {hanging_job::start<tutti::shared_memory>(hang), hanging_job::start<tutti::tcp>(hang)}) {
+    check(job, job.rank(2) + not_called + "computes" + two_wait);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_is_stopped) {
+  auto const job = hanging_job::start<tutti::shared_memory>([](auto& world) {
+    if (world.rank() == 2) {
+      ::raise(SIGSTOP);
+    }
+    sum_over(world);
+  });
+  check(job, job.rank(2) + not_called + "is stopped by a signal (SIGSTOP; SIGCONT continues it)" + two_wait);
+}
+
+// Ranks that wait notice a death by themselves, and end with an error. Here they compute.
+BOOST_AUTO_TEST_CASE(a_rank_has_died) {
+  auto const job =
+      hanging_job::start<tutti::shared_memory>([](auto& world) { world.rank() == 2 ? ::_exit(1) : compute(); });
+  check(job, job.rank(2) + " of world is gone; no rank waits for it yet");
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_waits_in_another_operation) {
+  auto const job = hanging_job::start<tutti::shared_memory>(
+      [](auto& world) { world.rank() == 2 ? receive_from(world, 0) : sum_over(world); });
+  check(job, job.rank(2) + not_called + "waits for rank 0 in send/recv #0 from rank 0 to rank 2 of world, for T s" +
+                 two_wait);
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_waits_in_another_communicator) {
+  auto const job = hanging_job::start<tutti::shared_memory>([](auto& world) {
+    auto other = tutti::dup(world);
+    world.rank() == 2 ? receive_from(other, 0) : sum_over(world);
+  });
+  check(job, job.rank(2) +
+                 " has not called allreduce #2 of world: it waits for rank 0 in send/recv #0 from rank 0 to rank 2 of "
+                 "world/1:0, another communicator, for T s" +
+                 two_wait);
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_waits_for_a_lock_of_the_program) {
+  auto const job = hanging_job::start<tutti::shared_memory>([](auto& world) {
+    if (world.rank() == 2) {
+      static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+      ::pthread_mutex_lock(&mutex);
+      ::pthread_mutex_lock(&mutex);
+    }
+    sum_over(world);
+  });
+  check(job, job.rank(2) + not_called + "waits for a lock of the program" + two_wait);
+}
+
+// A process is in the same state while it waits for a disk as while it waits for the child of vfork.
+BOOST_AUTO_TEST_CASE(a_rank_is_in_a_wait_that_no_signal_ends) {
+  auto const job = hanging_job::start<tutti::shared_memory>([](auto& world) {
+    if (world.rank() == 2 && ::vfork() == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      ::pause();
+    }
+    sum_over(world);
+  });
+  check(job, job.rank(2) + not_called + "waits for a disk or another device (uninterruptible, in F)" + two_wait);
+}
+
+BOOST_AUTO_TEST_CASE(ranks_wait_for_each_other) {
+  auto const hang = [](auto& world) { receive_from(world, (world.rank() + 1) % world.size()); };
+  for (auto const& job : {hanging_job::start<tutti::shared_memory>(hang), hanging_job::start<tutti::tcp>(hang)}) {
+    check(job, "ranks wait for each other: " + job.rank(0) +
+                   " waits for rank 1 in send/recv #0 from rank 1 to rank 0 of world, " + job.rank(1) +
+                   " waits for rank 2 in send/recv #0 from rank 2 to rank 1 of world, " + job.rank(2) +
+                   " waits for rank 0 in send/recv #0 from rank 0 to rank 2 of world, for T s");
+  }
+}
+
+#else
+
+BOOST_AUTO_TEST_CASE(hangs_are_explained) {
+  std::puts("SKIP: the tool was not built, which needs CLI11");
+}
+
+#endif

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "explanation.hpp"
+#include "views.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace inspect {
+
+/// The word for an activity.
+[[nodiscard]] inline std::string_view word(activity a) {
+  constexpr std::array<std::string_view, 8> words{"unknown", "computes", "sleeps",   "lock",
+                                                  "disk",    "stopped",  "debugger", "gone"};
+  return words[static_cast<std::size_t>(a)];
+}
+
+/// The sentences, and a table of the ranks.
+[[nodiscard]] inline std::string to_text(sight const& world) {
+  using row = std::array<std::string, 6>;
+  std::vector<row> rows{{"communicator", "rank", "pid", "it", "last operation", "waits for"}};
+  for (view const& v : world.views) {
+    tutti::recorder::entry const* const waiting = waiting_operation(v, world.now);
+    row r{v.name,
+          std::to_string(v.rank) + " of " + std::to_string(v.size),
+          std::to_string(v.pid),
+          std::string(waiting != nullptr && v.state == activity::sleeps ? "waits" : word(v.state)),
+          "",
+          ""};
+    if (!v.has_record) {
+      r[4] = "(no record)";
+    } else if (!v.operations.empty()) {
+      tutti::recorder::entry const& last = waiting != nullptr ? *waiting : v.operations.back();
+      r[4] = "#" + std::to_string(last.number.sequence) + " " + last.text() + ": " +
+             std::string(tutti::name(last.current_state));
+    }
+    if (waiting != nullptr) {
+      r[5] = (v.noted_wait->peer == no_rank ? "any rank" : "rank " + std::to_string(v.noted_wait->peer)) + ", step " +
+             std::to_string(v.noted_wait->step) + ", for " + text_of(world.now - v.noted_wait->begin);
+    }
+    rows.push_back(r);
+  }
+  std::string text;
+  for (std::string const& sentence : explain(world)) {
+    text += (text.empty() ? "" : "also: ") + sentence + "\n";
+  }
+  text += "\n";
+  std::array<std::size_t, 6> widths{};
+  for (row const& r : rows) {
+    for (std::size_t i = 0; i < r.size(); ++i) {
+      widths[i] = (std::max)(widths[i], r[i].size());
+    }
+  }
+  for (row const& r : rows) {
+    std::string line = " ";
+    for (std::size_t i = 0; i < r.size(); ++i) {
+      line += " " + r[i] + std::string(widths[i] - r[i].size() + 1, ' ');
+    }
+    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  }
+  return text;
+}
+
+/// A text in JSON.
+[[nodiscard]] inline std::string quote(std::string_view text) {
+  std::string result = "\"";
+  for (char const c : text) {
+    if (c == '"' || c == '\\') {
+      result += '\\';
+    }
+    result += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
+  }
+  return result + '"';
+}
+
+/// The sentences and the ranks as one object of JSON. Times are in seconds.
+[[nodiscard]] inline std::string to_json(sight const& world) {
+  auto const seconds = [](tutti::duration d) {
+    std::string const milliseconds = std::to_string(d / std::chrono::milliseconds(1) % 1000);
+    return std::to_string(d / std::chrono::seconds(1)) + "." + std::string(3 - milliseconds.size(), '0') + milliseconds;
+  };
+  auto const add_operation = [](std::string& text, tutti::recorder::entry const& e) {
+    text += "{\"number\": " + std::to_string(e.number.sequence) + ", \"call\": " + quote(e.text()) +
+            ", \"state\": " + quote(tutti::name(e.current_state)) + "}";
+  };
+  std::string text = "{\"sentences\": [";
+  char const* comma = "";
+  for (std::string const& sentence : explain(world)) {
+    text += std::exchange(comma, ", ") + quote(sentence);
+  }
+  text += "], \"ranks\": [";
+  char const* separator = "\n  ";
+  for (view const& v : world.views) {
+    text += std::exchange(separator, ",\n  ");
+    text += "{\"communicator\": " + quote(v.name) + ", \"rank\": " + std::to_string(v.rank) +
+            ", \"size\": " + std::to_string(v.size) + ", \"pid\": " + std::to_string(v.pid) +
+            ", \"thread\": " + std::to_string(v.thread) + ", \"has_record\": " + (v.has_record ? "true" : "false") +
+            ", \"activity\": " + quote(word(v.state)) + ", \"channel\": " + quote(v.channel);
+    if (tutti::recorder::entry const* const waiting = waiting_operation(v, world.now); waiting != nullptr) {
+      text +=
+          ", \"waits\": {\"for\": " + (v.noted_wait->peer == no_rank ? "null" : std::to_string(v.noted_wait->peer)) +
+          ", \"step\": " + std::to_string(v.noted_wait->step) +
+          ", \"seconds\": " + seconds(world.now - v.noted_wait->begin) + ", \"operation\": ";
+      add_operation(text, *waiting);
+      text += "}";
+    }
+    text += ", \"operations\": [";
+    comma = "";
+    for (tutti::recorder::entry const& e : v.operations) {
+      text += std::exchange(comma, ", ");
+      add_operation(text, e);
+    }
+    text += "]}";
+  }
+  return text + "]}";
+}
+
+}  // namespace inspect
