@@ -139,7 +139,8 @@ class communicator {
   /// later ones. The first abort of a world counts.
   ///
   /// Ranks that share memory have the fault at once. Other ranks are told by this one: within 10 ms if it waits, else
-  /// in its next call. Any thread may call this while this communicator exists.
+  /// in its next call. Without shared memory, a rank that waits in a part learns of the abort only from members of that
+  /// part. Any thread may call this while this communicator exists.
   /// @param reason at most 55 bytes of it are sent
   void abort(std::string_view reason) const { aborter()(reason); }
   /// A handle that aborts this world from a signal handler, or from a thread that may outlive this communicator.
