@@ -16,9 +16,15 @@
 
 namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
-/// Reads a file to its end. Returns nothing and sets errno on failure; EFBIG: it is longer than `limit` bytes.
+/// Reads a file to its end. Returns nothing and sets errno on failure; EFBIG: it is longer than `limit` bytes. Reads
+/// nothing of a file whose length says so.
 TUTTI_DECL std::optional<std::string> read_to_end(descriptor const& file, std::size_t limit) {
   std::string contents;
+  struct stat status {};
+  if (::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) && std::cmp_greater(status.st_size, limit)) {
+    errno = EFBIG;
+    return std::nullopt;
+  }
   for (;;) {
     char part[4096];
     ssize_t const byte_count = ::read(file.get(), part, sizeof part);
