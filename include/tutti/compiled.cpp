@@ -21,11 +21,13 @@
 #include <tutti/detail/bootstrap/child.ipp>
 #include <tutti/detail/bootstrap/claim.ipp>
 #include <tutti/detail/bootstrap/directory.ipp>
+#include <tutti/detail/bootstrap/doorway.ipp>
 #include <tutti/detail/bootstrap/environment_reader.ipp>
 #include <tutti/detail/bootstrap/file_rendezvous.ipp>
 #include <tutti/detail/bootstrap/hosts.ipp>
 #include <tutti/detail/bootstrap/launched_rendezvous.ipp>
 #include <tutti/detail/bootstrap/membership.ipp>
+#include <tutti/detail/bootstrap/newcomer.ipp>
 #include <tutti/detail/bootstrap/node_list.ipp>
 #include <tutti/detail/bootstrap/processes.ipp>
 #include <tutti/detail/bootstrap/shrink_meeting.ipp>

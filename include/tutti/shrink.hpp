@@ -3,10 +3,12 @@
 
 #include <tutti/collective/communicator.hpp>
 #include <tutti/collective/group_rendezvous.hpp>
+#include <tutti/detail/bootstrap/newcomer.hpp>
 #include <tutti/detail/bootstrap/shrink_meeting.hpp>
 #include <tutti/detail/communicator/access.hpp>
 #include <tutti/detail/core/cancellation.hpp>
 #include <tutti/detail/core/deadline.hpp>
+#include <tutti/door.hpp>
 #include <tutti/extend/secret.hpp>
 
 #include <cstdint>
@@ -17,7 +19,13 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// Lets the survivors of a fault agree about it, and makes a new world of them. To be constructed before any failure:
+template <class Transport, class Trace = no_trace>
+class failure_detector;
+template <class Transport, class Trace = no_trace>
+struct entered_world;
+
+/// Lets the survivors of a fault agree about it, and makes a new world of them, or of them and newcomers. To be
+/// constructed before any failure:
 ///
 ///     tutti::failure_detector detector{world};
 ///     try {
@@ -36,7 +44,7 @@ namespace tutti::inline v0_1_0 {
 /// Cost: one listening socket per rank; one exchange at construction; for agreeing, two connections between each member
 /// and the lowest surviving rank, and seven short messages; for shrinking, twice as much.
 /// Thread safety: one thread at a time.
-template <class Transport, class Trace = no_trace>
+template <class Transport, class Trace>
 class failure_detector {
  public:
   /// The type of the new communicator.
@@ -91,40 +99,99 @@ class failure_detector {
   /// Waits for the last survivor, at most `patience`, and again after each further fault; three seconds more if the
   /// host of a lost member is unreachable.
   /// @throws error (failure::join) if enough members neither come nor are gone that they may have continued without
-  ///         this one, or if they have; error (failure::mismatch) if another rank calls `agree`
-  [[nodiscard]] communicator_type shrink() {
+  ///         this one, or if they have; error (failure::mismatch) if another rank makes another call
+  [[nodiscard]] communicator_type shrink() { return make_next(detail::detector_call::shrink, nullptr, 0); }
+
+  /// Makes a communicator of the survivors, in their previous order, and of the processes that wait at their doors,
+  /// after them. Collective over the survivors, before a fault and after it, whether the communicator has failed or
+  /// not. Each member sees its own door; all that any of them sees may enter. `parent_rank` is `no_rank` for newcomers.
+  /// Afterwards this detector is that of the new world, also if nobody has entered: `members` and `lost_ranks` have its
+  /// ranks.
+  ///
+  ///     world = detector.grow(door, full_size);
+  ///
+  /// Waits as `shrink` does, and at most a second for each process that waits and does not answer, five for all. If
+  /// newcomers end meanwhile, it tries again with the others, and at last without any.
+  /// @param max_size the largest number of ranks of the new world; the rest continues to wait
+  /// @throws error as `shrink`, or if a door cannot be used
+  [[nodiscard]] communicator_type grow(door& entry, rank_type max_size = no_rank) {
+    return make_next(detail::detector_call::grow, entry.place_.get(), max_size);
+  }
+
+  /// The surviving members, by their ranks in the first world, or in that of the last `grow`.
+  [[nodiscard]] std::vector<rank_type> const& members() const noexcept { return meeting_.members(); }
+
+ private:
+  template <class T, class S>
+    requires(!in_process<T>)
+  friend entered_world<T, S> enter(world_options<T> options, S trace);
+
+  /// The detector of a process that enters a world.
+  failure_detector(communicator_type const& world, detail::admission const& facts, std::string host,
+                   detail::shrink_meeting meeting)
+      : settings_(world.settings()),
+        name_(facts.base_name),
+        secret_(detail::access::state(world).secret),
+        host_(std::move(host)),
+        size_(world.size()),
+        patience_(facts.patience),
+        changes_(facts.changes),
+        meeting_(std::move(meeting)) {}
+
+  /// @param entry the doorway through which newcomers come, or null
+  communicator_type make_next(detail::detector_call call, detail::doorway* entry, rank_type max_size) {
     detail::cancellation_shield const shield(
         detail::cancellation_shield::points::silent);  // the other ranks would wait for this one
-    constexpr auto call = detail::detector_call::shrink;
+    constexpr int max_attempts = 3;
     meeting_.agree(call, 0, patience_);
     for (int attempts = 1;; ++attempts) {
       std::vector<rank_type> const previous_members = members();
-      std::optional<communicator_type> smaller;
-      error cause(failure::join, "shrink: another survivor could not make the smaller world");
+      std::optional<detail::survivors> group;
+      std::optional<detail::shrink_meeting> meeting;
+      std::optional<communicator_type> next;
+      error cause(failure::join, std::string(detail::name_of(call)) + ": another survivor could not make the world");
       try {
-        detail::survivors survivors = meeting_.take_survivors(patience_);
-        survivors.local_host(host_);
-        survivors.secret(secret_);
-        survivors.name(name_ + "+" + std::to_string(++shrinks_));
-        smaller.emplace(survivors, settings_);
+        group.emplace(meeting_.take_survivors(patience_));
+        group->local_host(host_);
+        group->secret(secret_);
+        group->name(name_ + "+" + std::to_string(++changes_));
+        if (entry != nullptr) {
+          rank_type const limit = attempts == max_attempts ? 0 : max_size;
+          detail::admit_newcomers(*group, *entry, limit, {{}, 0, patience_, name_, changes_}, secret_);
+          meeting.emplace(detail::meet(*group, host_, secret_));
+        }
+        next.emplace(*group, settings_);
       } catch (error const& e) {
         cause = e;
       }
-      bool const is_made = meeting_.agree(call, smaller ? 1 : 0, patience_) == 1;
+      bool const is_made = meeting_.agree(call, next ? 1 : 0, patience_) == 1;
       if (members() != previous_members) {
         attempts = 0;  // another fault
       } else if (is_made) {
-        return std::move(*smaller);
-      } else if (attempts == 3) {
+        if (meeting) {
+          group->tell_newcomers();
+          move_to(std::move(*meeting), call);
+          size_ = next->size();
+        }
+        return std::move(*next);
+      } else if (attempts == max_attempts) {
         throw cause;
       }
     }
   }
 
-  /// The surviving members, by their ranks in the first world.
-  [[nodiscard]] std::vector<rank_type> const& members() const noexcept { return meeting_.members(); }
+  /// Leaves the meeting of the old world for that of the new one, which is decided. A member that has missed the
+  /// decision asks for it at the old listeners, and would take closed ones for the end of all others. One more round
+  /// shows that each member has the decision, is gone, or has a notice. If it fails, the old listener stays open.
+  void move_to(detail::shrink_meeting meeting, detail::detector_call call) {
+    try {
+      meeting_.agree(call, 1, patience_);
+    } catch (error const&) {
+      left_meetings_.push_back(std::move(meeting_));
+    }
+    meeting_ = std::move(meeting);
+  }
 
- private:
   static std::string host_of(Transport const& transport) {
     if constexpr (requires { transport.local_host(); }) {
       return transport.local_host();
@@ -135,14 +202,12 @@ class failure_detector {
 
   template <class World>
   detail::shrink_meeting meet(World& world) const {
-    detail::shrink_listener listener(host_);
     std::vector<rank_type> members(world.size());
     for (rank_type r = 0; r < world.size(); ++r) {
       members[r] = r;
     }
-    return listener.meeting(
-        world.rank(),
-        group_rendezvous<World>(world, std::move(members), world.rank()).exchange(listener.endpoint_info()), secret_);
+    group_rendezvous<World> group(world, std::move(members), world.rank());
+    return detail::meet(group, host_, secret_);
   }
 
   typename communicator_type::options settings_;
@@ -151,8 +216,9 @@ class failure_detector {
   std::string host_;
   rank_type size_;
   duration patience_;
-  unsigned shrinks_ = 0;
+  std::uint64_t changes_ = 0;  ///< worlds that were made of the first one
   detail::shrink_meeting meeting_;
+  std::vector<detail::shrink_meeting> left_meetings_;  ///< of older worlds, with members that may lack a decision
 };
 
 template <class Transport, rank_type N, class Trace>

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace tutti::inline v0_1_0 {
 
@@ -26,6 +27,7 @@ struct environment {
   rank_type local_rank = no_rank;    ///< rank among the processes of this host; no_rank if unknown
   rank_type local_size = 0;          ///< number of processes on this host; 0 if unknown
   host_port master;                  ///< address of rank 0's rendezvous; empty host: none
+  std::vector<host_port> hosts;      ///< addresses of all ranks, in a list of hosts; empty: no list
   std::string directory;             ///< directory for a rendezvous through files instead; empty: none
   std::string job;                   ///< unique name of this job; empty in a world of one
   std::string network_interface;     ///< network interface to use; empty: the one on the route

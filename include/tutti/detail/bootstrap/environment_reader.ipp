@@ -192,6 +192,9 @@ class environment_reader {
     }
     settings.role = hosts[settings.rank].role;
     settings.master = hosts.master();
+    for (rank_type r = 0; r < hosts.size(); ++r) {
+      settings.hosts.push_back(hosts[r].at);
+    }
   }
 
   /// The name that distinguishes the ranks of this job from those of other jobs that may meet at the same place: the

@@ -55,7 +55,7 @@ class shrink_meeting {
 
   /// The rendezvous of the members, which numbers them from 0 in their original order.
   /// @throws error(failure::join) if one of them did not take part in the last round: its host has ended meanwhile
-  /// @pre the last round was of `shrink`; called once for each round
+  /// @pre the last round was of `shrink` or `grow`; called once for each round
   [[nodiscard]] survivors take_survivors(duration patience);
 
  private:
@@ -96,6 +96,15 @@ class shrink_listener {
   descriptor socket_;
   std::string nonce_;
 };
+
+/// Makes the shrink meeting of the members of a rendezvous. Collective over them.
+/// @param host the address by which the others reach this host
+/// @throws error(failure::join)
+template <class Meet>
+[[nodiscard]] shrink_meeting meet(Meet& members, std::string const& host, world_secret const& secret) {
+  shrink_listener listener(host);
+  return listener.meeting(members.rank(), members.exchange(listener.endpoint_info()), secret);
+}
 
 }  // namespace tutti::detail::bootstrap
 

@@ -73,9 +73,11 @@ TUTTI_DECL survivors shrink_meeting::take_survivors(duration patience) {
   rank_type const me = agreement_.rank();
   bool const is_host = host_ == me;
   if (host_ != members().front() || lines_.size() != (is_host ? members().size() - 1 : 1)) {
-    throw error(failure::join, "shrink: a host of the survivors, or a rank that it waited for, is gone too");
+    throw error(failure::join, std::string(name_of(agreement_.result().call)) +
+                                   ": a host of the survivors, or a rank that it waited for, is gone too");
   }
-  return survivors(me, members(), std::move(lines_), patience);
+  auto const position = std::find(members().begin(), members().end(), me);
+  return survivors(static_cast<rank_type>(position - members().begin()), members(), std::move(lines_), patience);
 }
 
 TUTTI_DECL void shrink_meeting::look_for_notices() {

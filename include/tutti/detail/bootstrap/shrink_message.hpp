@@ -13,10 +13,10 @@
 namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
 /// The calls of a failure_detector that take rounds of agreement.
-enum class detector_call : std::uint8_t { agree, shrink };
+enum class detector_call : std::uint8_t { agree, shrink, grow };
 
 [[nodiscard]] constexpr char const* name_of(detector_call call) noexcept {
-  return call == detector_call::agree ? "agree" : "shrink";
+  return call == detector_call::agree ? "agree" : call == detector_call::shrink ? "shrink" : "grow";
 }
 
 /// The number of a proposal. Every attempt of a host has a number of its own, larger than all that it has heard of.

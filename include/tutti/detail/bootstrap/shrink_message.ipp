@@ -47,12 +47,12 @@ TUTTI_DECL bool shrink_message::parse(std::string_view bytes) {
   round = u.number();
   number.count = u.number();
   number.host = u.number_as<rank_type>();
-  call = read_enum(u, detector_call::shrink, is_wrong);
+  call = read_enum(u, detector_call::grow, is_wrong);
   value = u.number();
   content.round = u.number();
   content.number.count = u.number();
   content.number.host = u.number_as<rank_type>();
-  content.call = read_enum(u, detector_call::shrink, is_wrong);
+  content.call = read_enum(u, detector_call::grow, is_wrong);
   content.value = u.number();
   content.members.clear();
   for (std::uint64_t count = u.number(); u.good() && count > 0; --count) {

@@ -13,12 +13,46 @@
 
 namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
-TUTTI_DECL survivors::survivors(rank_type me, std::vector<rank_type> members, std::vector<channel> lines,
+TUTTI_DECL survivors::survivors(rank_type rank, std::vector<rank_type> members, std::vector<channel> lines,
                                 duration patience)
-    : members_(std::move(members)),
-      rank_(static_cast<rank_type>(std::find(members_.begin(), members_.end(), me) - members_.begin())),
-      lines_(std::move(lines)),
-      patience_(patience) {}
+    : members_(std::move(members)), rank_(rank), lines_(std::move(lines)), patience_(patience) {}
+
+TUTTI_DECL void survivors::add(rank_type count, std::vector<channel> lines) {
+  members_.resize(members_.size() + count, no_rank);
+  for (channel& line : lines) {
+    lines_.push_back(std::move(line));
+  }
+}
+
+TUTTI_DECL void survivors::tell_newcomers() {
+  for (rank_type r = 1; rank_ == 0 && r < size(); ++r) {
+    if (members_[r] == no_rank) {
+      lines_[r - 1].queue(bootstrap_frame_kind::result, {});
+      lines_[r - 1].flush();  // a short frame goes at once
+    }
+  }
+}
+
+TUTTI_DECL void survivors::await_result() {
+  bootstrap_frame answer;
+  // The members agree, each for its patience and for notices, and one host of theirs may end meanwhile.
+  io const state = lines_[0].receive(answer, text_limit(size()), steady_now() + 4 * patience_);
+  if (state != io::complete || answer.kind != bootstrap_frame_kind::result) {
+    throw error(failure::join, "entering: the members of the world did not decide to use the new one")
+        .set_ranks(rank_, {0});
+  }
+}
+
+/// A rank at fault, by its number in the world before; none for a newcomer.
+TUTTI_DECL std::vector<rank_type> survivors::at_fault(rank_type rank) const {
+  return members_[rank] == no_rank ? std::vector<rank_type>() : std::vector<rank_type>{members_[rank]};
+}
+
+/// The name of a rank in errors.
+TUTTI_DECL std::string survivors::description(rank_type rank) const {
+  return members_[rank] == no_rank ? "rank " + std::to_string(rank) + ", a newcomer,"
+                                   : "rank " + std::to_string(members_[rank]) + " of the world before";
+}
 
 TUTTI_DECL std::vector<std::string> survivors::exchange(std::string_view text) {
   return rank_ == 0 ? serve(text) : ask(text);
@@ -38,12 +72,11 @@ TUTTI_DECL std::vector<std::string> survivors::serve(std::string_view text) {
       texts[r] = std::move(f.payload);
     } else {
       bool const is_long = lines_[r - 1].next(f, limit) == channel::parse_result::too_long;
-      cause = {"shrinking: rank " + std::to_string(members_[r]) + " of the failed world " +
+      cause = {"making the next world: " + description(r) + " " +
                    (state == io::late ? "did not answer within " + seconds_text(patience_)
                     : is_long         ? "gave a text of more than " + std::to_string(limit) + " bytes"
                                       : "is gone too"),
-               failure::join,
-               {members_[r]}};
+               failure::join, at_fault(r)};
     }
   }
   bool const has_failed = cause.kind != failure::none;
@@ -75,10 +108,9 @@ TUTTI_DECL std::vector<std::string> survivors::ask(std::string_view text) {
   }
   rank_failure cause;
   if (state != io::complete || answer.kind != bootstrap_frame_kind::failure || !decode(answer.payload, cause)) {
-    cause = {"shrinking: rank " + std::to_string(members_[0]) + " of the failed world " +
+    cause = {"making the next world: " + description(0) + " " +
                  (state == io::late ? "did not answer within " + seconds_text(2 * patience_) : "is gone too"),
-             failure::join,
-             {members_[0]}};
+             failure::join, at_fault(0)};
   }
   throw error(cause.kind, cause.text).set_ranks(members_[rank_], cause.at_fault);
 }

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tutti/collective/communicator.hpp>
+#include <tutti/detail/bootstrap/newcomer.hpp>
+#include <tutti/detail/bootstrap/shrink_meeting.hpp>
+#include <tutti/detail/bootstrap/survivors.hpp>
+#include <tutti/detail/core/cancellation.hpp>
+#include <tutti/environment.hpp>
+#include <tutti/extend/error.hpp>
+#include <tutti/shrink.hpp>
+
+#include <optional>
+#include <utility>
+
+namespace tutti::inline v0_1_0 {
+
+/// The world that a process has entered, and the failure detector that all its members have.
+template <class Transport, class Trace>
+struct entered_world {
+  communicator<Transport, dynamic, Trace> world;  ///< the new world, in which this process is one of the last ranks
+  failure_detector<Transport, Trace> detector;    ///< its detector, as the members have it after `grow`
+};
+
+/// Enters a running world: waits at the place that the environment names (`door`) until the members of the world call
+/// `failure_detector::grow`, and returns when they use the new world.
+///
+///     auto [world, detector] = tutti::enter<tutti::tcp>();
+///
+/// Needs TUTTI_JOB, TUTTI_STORE=file:PATH or TUTTI_HOSTS, and the world's secret if it has one. Ranks and sizes in the
+/// environment do not count. A process that has been let in takes part in making the world; it waits again if that
+/// fails.
+///
+/// @throws error (failure::join) if no world lets this process in within TUTTI_TIMEOUT seconds (60), if ten attempts to
+///         make a world with it fail, or if the environment names no place; error (failure::mismatch) if the members
+///         have other options
+///
+/// Cost: a listening socket, and a file or a connection to each host of the list.
+/// Thread safety: one thread of the process calls it.
+template <class Transport, class Trace = no_trace>
+  requires(!in_process<Transport>)
+[[nodiscard]] entered_world<Transport, Trace> enter(world_options<Transport> options = {}, Trace trace = {}) {
+  detail::cancellation_shield const shield(
+      detail::cancellation_shield::points::silent);  // the other ranks would wait for this one
+  environment const settings = read_environment();
+  if (options.role.empty()) {
+    options.role = settings.role;
+  }
+  time_point const deadline = steady_now() + detail::finite_patience(settings.patience);
+  detail::newcomer self(settings);
+  constexpr int max_attempts = 10;
+  for (int attempts = 1;; ++attempts) {
+    detail::admission facts;
+    detail::survivors group = self.enter(facts, deadline);
+    try {
+      group.local_host(self.local_host());
+      group.secret(settings.secret);
+      detail::shrink_meeting meeting = detail::meet(group, self.local_host(), settings.secret);
+      communicator<Transport, dynamic, Trace> world(group, options, trace);
+      group.await_result();
+      failure_detector<Transport, Trace> detector(world, facts, self.local_host(), std::move(meeting));
+      return {std::move(world), std::move(detector)};
+    } catch (error const& e) {
+      if (attempts == max_attempts || e.kind() == failure::mismatch) {
+        throw;
+      }
+    }
+  }
+}
+
+}  // namespace tutti
