@@ -59,7 +59,7 @@ struct summing {
   bool has_shadow_sum = false;  ///< compares sums with sums in double
 };
 
-/// Behaviour when ranks fail, and the ranks that are made to fail.
+/// Behaviour when ranks fail, processes that enter, and the ranks that are made to fail.
 struct fault_options {
   struct death {
     std::uint32_t rank = 0;
@@ -67,6 +67,8 @@ struct fault_options {
   };
 
   bool continues = false;
+  std::uint32_t max_ranks = 0;  ///< processes may enter, up to so many ranks; 0: none
+  bool enters = false;          ///< this process enters a running training
   std::vector<death> deaths;
 };
 

@@ -14,11 +14,14 @@
 #include "topology.hpp"
 #include <tutti/automatic.hpp>
 #include <tutti/collective/allreduce.hpp>
+#include <tutti/door.hpp>
+#include <tutti/enter.hpp>
 #include <tutti/extend/member.hpp>
 #include <tutti/gather_timelines.hpp>
 #include <tutti/join.hpp>
 #include <tutti/nn/checkpoint/base/training_stopped.hpp>
 #include <tutti/nn/checkpoint/latest_state.hpp>
+#include <tutti/nn/growth_watch.hpp>
 #include <tutti/nn/report/gather_usage.hpp>
 #include <tutti/nn/report/hash.hpp>
 #include <tutti/nn/strategy/synchronous/rank0_reduce.hpp>
@@ -122,15 +125,21 @@ void expect_equal_weights(Communicator& world, tutti::nn::replica const& model) 
 
 /// Trains one rank in one world, with a strategy, to the end or until a signal stops it.
 /// @param is_continued true if the training began in an earlier world
+/// @param options the door through which processes enter, if any
 template <class Communicator>
 void train_by(Communicator& world, tutti::nn::strategy& strategy, job const& work, session& session,
-              fault_injection& injection, bool is_continued) {
+              fault_injection& injection, bool is_continued, tutti::nn::elastic_options const& options) {
   auto const start_traffic = world.trace().first();
   checkpointing_observer saver(world, session, strategy, session.checkpoints(), is_continued);
   session.count(world.trace().first());
   session.follow(world.trace().second().first());
   try {
-    tutti::nn::train(session.model(), strategy, session, saver, injection);
+    if (options.entry != nullptr) {
+      tutti::nn::growth_watch watch(world, session.model(), *options.entry, options.max_ranks);
+      tutti::nn::train(session.model(), strategy, session, saver, injection, watch);
+    } else {
+      tutti::nn::train(session.model(), strategy, session, saver, injection);
+    }
   } catch (tutti::nn::training_stopped const& stop) {
     session.flush_lines();
     saver.finish(stop);
@@ -185,7 +194,8 @@ void train_with_aggregators(Communicator& world, job const& work, session& sessi
 
 /// Trains one rank in one world.
 template <class Communicator>
-void train_in(Communicator& world, job const& work, session& session, fault_injection& injection, bool is_continued) {
+void train_in(Communicator& world, job const& work, session& session, fault_injection& injection, bool is_continued,
+              tutti::nn::elastic_options const& options) {
   auto const train_with = [&](auto&& strategy) {
     if constexpr (requires { strategy.overflows(); }) {
       session.count_overflows(strategy.overflows());
@@ -193,9 +203,9 @@ void train_in(Communicator& world, job const& work, session& session, fault_inje
     tutti::nn::traced_strategy traced_view(world, strategy);
     if (work.options.sums.has_shadow_sum) {
       shadow_sum sum_check(world, traced_view, tutti::nn::replica::extra_scalars, session.deviations());
-      train_by(world, sum_check, work, session, injection, is_continued);
+      train_by(world, sum_check, work, session, injection, is_continued, options);
     } else {
-      train_by(world, traced_view, work, session, injection, is_continued);
+      train_by(world, traced_view, work, session, injection, is_continued, options);
     }
   };
   if constexpr (has_aggregators<Communicator>) {
@@ -205,7 +215,54 @@ void train_in(Communicator& world, job const& work, session& session, fault_inje
   }
 }
 
-/// Trains one rank, and continues in smaller worlds after faults if the options say so.
+/// The change that has led to a world. Collective: processes that have entered do not know the world before.
+/// @param ranks_before the number of ranks of this rank's world before; 0 if it has just entered
+template <class Communicator>
+world_change change_to(Communicator& world, std::size_t ranks_before, tutti::error const& cause) {
+  world_change change;
+  change.cause = cause.kind() == tutti::failure::none ? "" : cause.what();
+  for (std::string const& text : exchange_text(world, std::to_string(ranks_before))) {
+    change.newcomers += text == "0" ? 1U : 0U;
+    change.ranks_before = std::max(change.ranks_before, static_cast<std::size_t>(std::stoul(text)));
+  }
+  return change;
+}
+
+/// Trains one rank through changes of its world.
+/// @param first its first world, or the world that it has entered
+/// @param world the communicator of `first`
+/// @param training the rank's training; empty if it has entered
+template <class First, class Communicator>
+void train_elastic(First& first, Communicator& world, job const& work, std::optional<session>& training,
+                   std::string const& local_choice, fault_injection& injection) {
+  std::optional<tutti::door> entry;
+  tutti::nn::elastic_options options;
+  if (work.options.faults.max_ranks != 0) {
+    entry.emplace();
+    options.entry = &*entry;
+    options.max_ranks = work.options.faults.max_ranks;
+  }
+  std::size_t ranks_before = training ? world.size() : 0;
+  bool is_continued = false;
+  tutti::nn::train_elastic(
+      first, options, [&](auto& now) { train_in(now, work, *training, injection, is_continued, options); },
+      [&](auto& next, tutti::error const& cause) {
+        is_continued = true;
+        if (options.entry != nullptr) {
+          expect_same_options(next, work.options.in_common);
+        }
+        auto gpu_indices = gpu_indices_of(next, work.options, local_choice);
+        if (!training) {
+          training.emplace(work, Communicator::transport_type::name, next.rank(), names_in(next), gpu_indices);
+        }
+        auto const change = change_to(next, ranks_before, cause);
+        auto const state = tutti::nn::latest_state(next, training->model(), training->history());
+        training->move_to(state, next.rank(), names_in(next), std::move(gpu_indices), change);
+        ranks_before = next.size();
+      });
+}
+
+/// Trains one rank, and continues in other worlds after faults if the options say so.
 template <class Communicator>
 int train_as_member(Communicator& world, job const& work) {
   using transport = typename Communicator::transport_type;
@@ -218,26 +275,17 @@ int train_as_member(Communicator& world, job const& work) {
       return train_with_servers(world, work, names_in(world), std::move(gpu_indices), injection);
     }
   }
-  session session(work, transport::name, world.rank(), names_in(world), std::move(gpu_indices));
+  std::optional<session> training(std::in_place, work, transport::name, world.rank(), names_in(world),
+                                  std::move(gpu_indices));
   if constexpr (requires { world.transport().no_group_reason(); }) {
     if (std::string const& reason = world.transport().no_group_reason(); world.rank() == 0 && !reason.empty()) {
       std::printf("group  none: %s\n", reason.c_str());
     }
   }
   if (!work.options.faults.continues) {
-    train_in(world, work, session, injection, false);
-    return 0;
-  }
-  if constexpr (!has_aggregators<Communicator>) {
-    bool is_continued = false;
-    tutti::nn::train_elastic(
-        world, tutti::join_timeout, [&](auto& now) { train_in(now, work, session, injection, is_continued); },
-        [&](auto& smaller, tutti::error const& cause) {
-          is_continued = true;
-          auto const state = tutti::nn::latest_state(smaller, session.model(), session.history());
-          session.shrink(state, smaller.rank(), names_in(smaller), gpu_indices_of(smaller, work.options, local_choice),
-                         cause.what());
-        });
+    train_in(world, work, *training, injection, false, {});
+  } else if constexpr (!has_aggregators<Communicator>) {
+    train_elastic(world, world, work, training, local_choice, injection);
   }
   return 0;
 }
@@ -266,10 +314,25 @@ outcomes train_over(job const& work, tutti::world_options<Transport> const& sett
       work.options.ranks, [&](auto& world) { return train_as_member(world, work); }, settings, trace_for(work));
 }
 
-/// Trains as one process of a launcher's world.
+/// Enters a running training.
+template <class Transport>
+void enter_training(job const& work, tutti::world_options<Transport> const& settings) {
+  auto entered = tutti::enter<Transport>(settings, trace_for(work));
+  std::optional<session> training;
+  fault_injection injection(work.options.faults, entered.world.rank(), !tutti::in_process<Transport>);
+  train_elastic(entered, entered.world, work, training, local_gpu_choice(entered.world, work.options), injection);
+}
+
+/// Trains as one process of a launcher's world, or of one that it enters.
 template <class Transport>
 outcomes train_in_launched_world(job const& work, tutti::world_options<Transport> const& settings = {}) {
   handle_signals_for(work);
+  if constexpr (!tutti::aggregates<Transport>) {
+    if (work.options.faults.enters) {
+      enter_training(work, settings);
+      return {};
+    }
+  }
   auto world = tutti::join<Transport>(settings, trace_for(work));
   if (work.options.ranks_given && work.options.ranks != world.size()) {
     throw std::runtime_error("--ranks says " + std::to_string(work.options.ranks) + ", but the launcher started " +

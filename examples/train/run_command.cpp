@@ -160,8 +160,9 @@ int run_command(int argc, char** argv) {
   auto& options = work.options;
   try {
     auto const place = tutti::read_environment();
-    work.is_launched = place.launcher != "none";
-    if (!place.advice.empty() && place.rank == 0) {
+    work.is_launched = place.launcher != "none" || options.faults.enters;
+    bool const is_first = place.rank == 0 && !options.faults.enters;
+    if (!place.advice.empty() && is_first) {
       std::fprintf(stderr, "train: %s\n", place.advice.c_str());
     }
     if (options.transport.empty()) {
@@ -171,7 +172,7 @@ int run_command(int argc, char** argv) {
       throw std::runtime_error("loopback joins the threads of one process, but a launcher (" + place.launcher +
                                ") started several: use --transport tcp or shared_memory");
     }
-    if (place.rank == 0) {
+    if (is_first) {
       expect_replaceable(options.saved_model);
       expect_writable(options.saved_model);
       expect_writable(options.plot);
@@ -181,7 +182,7 @@ int run_command(int argc, char** argv) {
       expect_writable(options.trace);
     }
     work.data = load(options);
-    if (place.rank == 0 && !options.speeds.is_simulated()) {
+    if (is_first && !options.speeds.is_simulated()) {
       show_classes(work.data.training);
     }
     // Pictures are decoded when they are needed: beside the computing.

@@ -142,14 +142,17 @@ std::string how_ranks_work_together(options const& options) {
          (strategy.server_sends ? ", servers send" : "");
 }
 
-/// "4 ranks", or "4 ranks, 3 after a fault".
+/// "4 ranks", "4 ranks, 3 after a fault", or "4 ranks, 5 after changes".
 std::string how_many_ranks(nn::history const& history, std::size_t now) {
   if (history.faults.empty()) {
     return std::to_string(now) + (now == 1 ? " rank" : " ranks");
   }
+  auto const is_loss = [](nn::fault_result const& change) { return change.ranks < change.ranks_before; };
   return std::to_string(history.faults.front().ranks_before) + " ranks, " +
          std::to_string(history.faults.back().ranks) +
-         (history.faults.size() == 1 ? " after a fault" : " after faults");
+         (std::ranges::all_of(history.faults, is_loss) ? history.faults.size() == 1 ? " after a fault" : " after faults"
+          : history.faults.size() == 1                 ? " after processes entered"
+                                                       : " after changes");
 }
 
 /// "; 6.weight and 6.bias are drawn", or an empty text.
@@ -219,7 +222,7 @@ session::session(job const& work, std::string_view transport, tutti::rank_type r
       speed_(work.options.speeds.speed_of(rank, static_cast<double>(settings_.batch) / parts)) {
   nn::set_threads(work.options.threads);
   if (!work.options.progress_thread && (!work.options.usage.empty() || !work.options.plot.empty())) {
-    meter_.emplace(static_cast<tutti::rank_type>(names_.size()));
+    meter_.emplace(std::max(static_cast<tutti::rank_type>(names_.size()), work.options.faults.max_ranks));
   }
   make_model(part);
   load_weights();
@@ -304,9 +307,8 @@ void session::resume(nn::resume_position const& start, std::string const& change
   }
 }
 
-void session::shrink(nn::training_state const& start, tutti::rank_type rank, std::vector<std::string> names,
-                     std::vector<gpu_index> gpu_indices, std::string const& cause) {
-  std::size_t const ranks_before = names_.size();
+void session::move_to(nn::training_state const& start, tutti::rank_type rank, std::vector<std::string> names,
+                      std::vector<gpu_index> gpu_indices, world_change const& change) {
   auto const local_steps = history_.steps;
   rank_ = rank;
   names_ = std::move(names);
@@ -325,13 +327,19 @@ void session::shrink(nn::training_state const& start, tutti::rank_type rank, std
     }
   }
   earlier_seconds_ = static_cast<double>((tutti::steady_now() - began_).count()) * 1e-9;
-  fault(0, ranks_before, names_.size());
+  fault(0, change.ranks_before, names_.size());
   if (rank_ == 0) {
     if (!progress_) {
       show(true);
     }
-    std::printf("fault  %s\nworld  %zu of %zu ranks continue after %zu epochs and %zu steps, at %.1f s\n",
-                cause.c_str(), names_.size(), ranks_before, start.place.epoch, start.place.batch, earlier_seconds_);
+    if (!change.cause.empty()) {
+      std::printf("fault  %s\n", change.cause.c_str());
+    }
+    std::string const newcomers =
+        change.newcomers == 0 ? "" : ", and " + std::to_string(change.newcomers) + " that entered,";
+    std::printf("world  %zu of %zu ranks%s continue after %zu epochs and %zu steps, at %.1f s\n",
+                names_.size() - change.newcomers, change.ranks_before, newcomers.c_str(), start.place.epoch,
+                start.place.batch, earlier_seconds_);
     std::fflush(stdout);
   }
 }

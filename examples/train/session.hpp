@@ -32,6 +32,13 @@ struct rank_traffic {
   double waiting = 0;  ///< the rest of the time
 };
 
+/// The change from one world of a training to the next.
+struct world_change {
+  std::size_t ranks_before = 0;
+  std::size_t newcomers = 0;  ///< ranks that have entered, the last ones
+  std::string cause;          ///< the fault; empty if there was none
+};
+
 /// One rank's training: its model, and what rank 0 shows of it. No template, so that the transports and
 /// topologies cost nothing here.
 class session {
@@ -58,9 +65,9 @@ class session {
   /// Continues from the state that model and history now hold.
   /// @param changes settings that have changed since, for the reader
   void resume(tutti::nn::resume_position const& start, std::string const& changes);
-  /// Continues as a rank of a smaller world.
-  void shrink(tutti::nn::training_state const& start, tutti::rank_type rank, std::vector<std::string> names,
-              std::vector<gpu_index> gpu_indices, std::string const& cause);
+  /// Continues as a rank of another world.
+  void move_to(tutti::nn::training_state const& start, tutti::rank_type rank, std::vector<std::string> names,
+               std::vector<gpu_index> gpu_indices, world_change const& change);
 
   /// Adds bytes sent and received to the results of further steps. The traffic given to `finish` is of these steps.
   /// @pre `bytes` counts until the last step
@@ -77,8 +84,8 @@ class session {
   /// The largest deviation of each step's sums of gradients from sums in double. The caller adds a number before each
   /// `step`, which makes it the deviation of weights: that of gradients, times the rate. Momentum plays no role.
   [[nodiscard]] std::vector<double>& deviations() noexcept { return deviations_; }
-  /// Records that ranks were lost, in seconds after the training began or was resumed; `ranks` of `ranks_before`
-  /// continued.
+  /// Records that ranks were lost or have entered, in seconds after the training began or was resumed; `ranks` of
+  /// `ranks_before` continued.
   void fault(double seconds, std::size_t ranks_before, std::size_t ranks);
 
   // Observes the training; silent but on rank 0.

@@ -168,7 +168,7 @@ std::vector<std::vector<std::uint32_t>> train(rank_type ranks, std::vector<death
     world.deadline(std::chrono::seconds(40));
     trainee<Transport> local_trainee(world.rank(), world.size(), model_kind, deaths);
     nn::train_elastic(
-        world, tutti::join_timeout, [&](auto& now) { local_trainee.train(now); },
+        world, {}, [&](auto& now) { local_trainee.train(now); },
         [&](auto& smaller, tutti::error const&) { local_trainee.rejoin(smaller); });
     return local_trainee.words();
   });

@@ -51,10 +51,10 @@ struct epoch_result {
   }
 };
 
-/// The report of a fault: ranks were lost, and the others continued.
+/// The report of a change of the world: ranks were lost, or processes entered, and the training continued.
 struct fault_result {
   double seconds = 0;            ///< time between the beginning of the training and its continuation
-  std::size_t ranks_before = 0;  ///< number of ranks before the fault
+  std::size_t ranks_before = 0;  ///< number of ranks before the change
   std::size_t ranks = 0;         ///< number of ranks that continued
 };
 

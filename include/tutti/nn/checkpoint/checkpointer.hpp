@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tutti/collective/allreduce.hpp>
 #include <tutti/collective/broadcast.hpp>
 #include <tutti/collective/gather.hpp>
 #include <tutti/extend/expects.hpp>
 #include <tutti/extend/packing.hpp>
-#include <tutti/extend/time.hpp>
 #include <tutti/nn/base/metrics.hpp>
 #include <tutti/nn/checkpoint/base/history_text.hpp>
 #include <tutti/nn/checkpoint/base/state.hpp>
@@ -14,9 +12,9 @@
 #include <tutti/nn/checkpoint/options.hpp>
 #include <tutti/nn/detail/checkpoint/folder.hpp>
 #include <tutti/nn/detail/checkpoint/share.hpp>
+#include <tutti/nn/detail/trainer/common_look.hpp>
 #include <tutti/nn/extend/strategy.hpp>
 #include <tutti/nn/replica.hpp>
-#include <tutti/reduction/arithmetic.hpp>
 #include <tutti/topology/doubling.hpp>
 
 #include <algorithm>
@@ -77,8 +75,7 @@ class checkpointer {
         options_(std::move(options)),
         in_parts_(options_.is_sharded || ranks.local_memory() != rank_memory::statistics),
         expected_(detail::expected_of(model, std::move(training), ranks.local_memory())),
-        collect_(world, doubling{}),
-        agree_(world, doubling{}, max<std::uint64_t>{}) {
+        collect_(world, doubling{}) {
     std::string failure;
     detail::checkpoint_folder::loaded_checkpoint last;
     bool has_checkpoint = false;
@@ -114,8 +111,7 @@ class checkpointer {
     if (in_parts_) {
       open_part(header[0] != 0, header[1], std::move(last.parts), {{header[2], header[3]}, header[4]});
     }
-    last_look_step_ = step_number();
-    next_look_ = last_look_step_ + 1;
+    look_.emplace(world_, step_number());
   }
   checkpointer(checkpointer const&) = delete;
   checkpointer& operator=(checkpointer const&) = delete;
@@ -150,7 +146,7 @@ class checkpointer {
     if (is_saved) {
       save();
     }
-    if (options_.stop != nullptr && step_number() >= next_look_) {
+    if (options_.stop != nullptr && look_->is_due(step_number())) {
       stop_if_asked(is_saved);
     }
   }
@@ -198,25 +194,16 @@ class checkpointer {
   /// Presence and step of a checkpoint, and the folder's owner.
   using folder_owner_words = std::array<std::uint64_t, 5>;
 
-  /// Asks all ranks if one is to stop. Rank 0 proposes the next step at which to ask, by the duration of the last ones.
+  /// Asks all ranks if one is to stop.
   /// @throws training_stopped after a checkpoint
   void stop_if_asked(bool is_saved) {
-    constexpr double interval = 0.5e9;  // ns
-    auto const steps = static_cast<double>((std::max)(step_number() - last_look_step_, std::uint64_t{1}));
-    time_point const now = steady_now();
-    auto const time = static_cast<double>((std::max)((now - last_look_).count(), duration::rep{1}));
-    double const distance = std::clamp(steps * interval / time, 1.0, 2 * steps);
-    std::array<std::uint64_t, 2> words{static_cast<std::uint64_t>(options_.stop->load(std::memory_order_relaxed)),
-                                       world_.rank() == 0 ? static_cast<std::uint64_t>(distance) : 0};
-    agree_(words);
-    last_look_ = now;
-    last_look_step_ = step_number();
-    next_look_ = last_look_step_ + words[1];
-    if (words[0] != 0) {
+    std::uint64_t const request =
+        look_->largest(static_cast<std::uint64_t>(options_.stop->load(std::memory_order_relaxed)), step_number());
+    if (request != 0) {
       if (!is_saved) {
         save();
       }
-      throw training_stopped(step_number(), static_cast<int>(words[0]));
+      throw training_stopped(step_number(), static_cast<int>(request));
     }
   }
 
@@ -359,14 +346,11 @@ class checkpointer {
   bool in_parts_;  // true if each rank writes a part
   detail::expected_state expected_;
   tutti::gather<Communicator, doubling> collect_;
-  tutti::allreduce<Communicator, doubling, max<std::uint64_t>> agree_;
   std::optional<detail::checkpoint_folder> folder_;  // folder of this rank's files
   std::vector<float> statistics_;                    // statistics of all ranks, on rank 0
   std::string changes_;
   std::string problem_;
-  std::uint64_t next_look_ = 0;  // the step after which ranks ask each other if one is to stop
-  std::uint64_t last_look_step_ = 0;
-  time_point last_look_ = steady_now();
+  std::optional<detail::common_look<Communicator>> look_;  // by which ranks ask each other if one is to stop
   std::optional<resume_position> resumed_position_;
 };
 

@@ -14,11 +14,12 @@
 
 namespace tutti::inline v0_1_0::nn {
 
-/// Returns the state from which the survivors of a fault continue: that of the most advanced one. They are at most
-/// one step apart, because no rank ends a step that another has not begun; a rank that has ended it holds the weights
-/// that all would have. The layers' statistics remain each rank's own.
+/// Returns the state from which the ranks of a new world continue: that of the most advanced one. Survivors of a fault
+/// are at most one step apart, because no rank ends a step that another has not begun; a rank that has ended it holds
+/// the weights that all would have. The layers' statistics remain each rank's own. Where processes have entered, which
+/// are at the beginning, all ranks get the mean of the others', as after a checkpoint with another number of ranks.
 ///
-/// Collective over the survivors. Cost: two allgathers of a few numbers, one broadcast of a training's whole state.
+/// Collective. Cost: two allgathers of a few numbers, one broadcast of a training's whole state.
 template <group Communicator>
 [[nodiscard]] training_state latest_state(Communicator& world, replica& model, history const& history) {
   tutti::allgather collect{world, doubling{}};
@@ -34,10 +35,19 @@ template <group Communicator>
     state.history = encode(history);
   }
   detail::share(world, state, furthest);
-  state.ranks = world.size();
-  if (auto const statistics = detail::weighed_statistics(model); !statistics.empty()) {
-    state.statistics.resize(statistics.size() * world.size());
-    collect(statistics, state.statistics);
+  auto const is_new = [&](rank_type r) { return places[r] == training_position{} && places[furthest] != places[r]; };
+  state.ranks = 0;
+  auto const statistics = detail::weighed_statistics(model);
+  std::vector<float> all_statistics(statistics.size() * world.size());
+  if (!statistics.empty()) {
+    collect(statistics, all_statistics);
+  }
+  for (rank_type r = 0; r != world.size(); ++r) {
+    if (!is_new(r)) {
+      ++state.ranks;
+      auto const part = std::span(all_statistics).subspan(statistics.size() * r, statistics.size());
+      state.statistics.insert(state.statistics.end(), part.begin(), part.end());
+    }
   }
   return state;
 }
