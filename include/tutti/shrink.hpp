@@ -112,7 +112,7 @@ class failure_detector {
   /// Waits as `shrink` does, and at most a second for each process that waits and does not answer, five for all. If
   /// newcomers end meanwhile, it tries again with the others, and at last without any.
   /// @param max_size the largest number of ranks of the new world; the rest continues to wait
-  /// @throws error as `shrink`, or if a door cannot be used
+  /// @throws error as `shrink`
   [[nodiscard]] communicator_type grow(door& entry, rank_type max_size = no_rank) {
     return make_next(detail::detector_call::grow, entry.place_.get(), max_size);
   }

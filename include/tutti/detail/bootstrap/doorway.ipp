@@ -143,9 +143,15 @@ class port_doorway final : public doorway {
 
   [[nodiscard]] TUTTI_COLD std::vector<announcement> look() override {
     if (!listener_) {
-      net::address const loopback = net::loopback_address(hosts_[own_entry_]);
-      listener_ = loopback ? net::listen(loopback) : net::listen(hosts_[own_entry_].port);
-      net::await_data(listener_.get());
+      try {
+        net::address const loopback = net::loopback_address(hosts_[own_entry_]);
+        listener_ = loopback ? net::listen(loopback) : net::listen(hosts_[own_entry_].port);
+        net::await_data(listener_.get());
+      } catch (error const& e) {
+        throw error(failure::join, "the door at " + net::format(hosts_[own_entry_]) + ": " + e.what() +
+                                       "; a process has one door at its entry of TUTTI_HOSTS: give each process a "
+                                       "TUTTI_RANK of its own, and destroy one door before making another");
+      }
     }
     pending_.hear_all(*this);
     pending_.accept_some(listener_.get(), *this);

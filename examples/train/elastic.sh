@@ -1,0 +1,34 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# Shows a training that loses a rank and regains one: of three ranks one is killed, as by kill -9, and a spare that
+# waited takes its place.
+#
+#     sh elastic.sh build/examples/train [option of train...]
+set -eu
+program=$1
+shift
+
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT INT TERM
+export TUTTI_JOB="elastic-$$" TUTTI_STORE="file:$folder" TUTTI_SIZE=3 TUTTI_LOCAL_SIZE=3
+
+# Trains as a rank. Rank 1 is killed after its hundredth step; the spare has its number in the environment.
+# Trains as a rank. Rank 1 is killed after its hundredth step; the spare has its number in the environment.
+train() {
+  rank=$1
+  shift
+  TUTTI_RANK=$rank "$program" run $options "$@"
+}
+
+options="--transport tcp --epochs 8 --samples 4000 --on-fault continue --max-ranks 3 --die 1:100"
+train 1 "$@" --enter >"$folder/spare" 2>&1 &
+spare=$!
+train 1 "$@" >"$folder/killed" 2>&1 &
+train 2 "$@" >"$folder/other" 2>&1 &
+other=$!
+train 0 "$@"
+wait "$other" && wait "$spare" || {
+  cat "$folder/other" "$folder/spare"
+  exit 1
+}
