@@ -87,7 +87,7 @@ struct job {
     world.deadline(20s);
     return world;
   }
-  /// Waits until so many processes wait at the door.
+  /// Waits until as many processes wait at the door.
   static void await(tutti::door& entry, rank_type count) {
     while (entry.waiting() != count) {
       ::usleep(100);
@@ -101,9 +101,9 @@ struct job {
 
 template <class World>
 [[nodiscard]] bool has_ranks(World& world, rank_type size) {
-  std::vector<int> ones(1000, 1);
-  tutti::allreduce{world, tutti::ring{}, tutti::sum<int>{}}(ones);
-  return world.size() == size && ones == std::vector<int>(1000, static_cast<int>(size));
+  std::vector<int> numbers(1000, 1);
+  tutti::allreduce{world, tutti::ring{}, tutti::sum<int>{}}(numbers);
+  return world.size() == size && numbers == std::vector<int>(1000, static_cast<int>(size));
 }
 
 void check(std::vector<verdict> const& verdicts) {

@@ -319,8 +319,8 @@ template <class Transport>
 void enter_training(job const& work, tutti::world_options<Transport> const& settings) {
   auto entered = tutti::enter<Transport>(settings, trace_for(work));
   std::optional<session> training;
-  fault_injection injection(work.options.faults, entered.world.rank(), !tutti::in_process<Transport>);
-  train_elastic(entered, entered.world, work, training, local_gpu_choice(entered.world, work.options), injection);
+  fault_injection injection(work.options.faults, entered.first.rank(), !tutti::in_process<Transport>);
+  train_elastic(entered, entered.first, work, training, local_gpu_choice(entered.first, work.options), injection);
 }
 
 /// Trains as one process of a launcher's world, or of one that it enters.

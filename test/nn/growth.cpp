@@ -90,7 +90,7 @@ struct notes {
   std::atomic<std::uint64_t> weights{0};
   std::atomic<std::uint32_t> change_count{0};
   std::array<change, 8> changes{};
-  std::atomic<std::uint32_t> steps{0};  ///< of the last process that has made one
+  std::atomic<std::uint32_t> steps{0};  ///< steps of the process that made the last one
 };
 
 /// The plan of one process: it dies after a step, waits after a step until another process waits at the door, or
@@ -104,8 +104,8 @@ struct part {
 /// One process's training, in all worlds.
 class trainee {
  public:
-  trainee(notes& shared, tutti::door& entry, part plan, bool has_statistics)
-      : shared_(shared), entry_(entry), plan_(plan), has_statistics_(has_statistics) {
+  trainee(notes& common, tutti::door& entry, part plan, bool has_statistics)
+      : notes_(common), entry_(entry), plan_(plan), has_statistics_(has_statistics) {
     nn::set_threads(1);
   }
 
@@ -121,7 +121,7 @@ class trainee {
     nn::growth_watch watch(world, *model_, entry_);
     nn::train(*model_, strategy, history_, *this, watch);
     if (world.rank() == 0) {
-      shared_.weights = nn::hash_of(model_->parameters());
+      notes_.weights = nn::hash_of(model_->parameters());
     }
   }
 
@@ -137,7 +137,7 @@ class trainee {
       throw std::logic_error("the history cannot be read");
     }
     if (world.rank() == 0) {
-      shared_.changes.at(shared_.change_count++) = {static_cast<std::uint32_t>(step_of(*model_)), world.size()};
+      notes_.changes.at(notes_.change_count++) = {static_cast<std::uint32_t>(step_of(*model_)), world.size()};
     }
   }
 
@@ -145,7 +145,7 @@ class trainee {
   void epoch(nn::epoch_result const&) const noexcept {}
   void after_step(nn::replica const& model) {
     std::size_t const steps = step_of(model);
-    shared_.steps = static_cast<std::uint32_t>(steps);
+    notes_.steps = static_cast<std::uint32_t>(steps);
     if (steps == plan_.death) {
       ::raise(SIGKILL);
     }
@@ -158,7 +158,7 @@ class trainee {
   }
 
  private:
-  notes& shared_;
+  notes& notes_;
   tutti::door& entry_;
   part plan_;
   bool has_statistics_;
@@ -175,7 +175,7 @@ class job {
     folder_ = name;
     void* const memory = ::mmap(nullptr, sizeof(notes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     BOOST_REQUIRE(memory != MAP_FAILED);
-    shared_ = new (memory) notes;
+    notes_ = new (memory) notes;
     (void)images();
   }
   job(job const&) = delete;
@@ -185,7 +185,7 @@ class job {
       ::kill(process, SIGKILL);
       ::waitpid(process, nullptr, 0);
     }
-    ::munmap(shared_, sizeof(notes));
+    ::munmap(notes_, sizeof(notes));
     std::filesystem::remove_all(folder_);
   }
 
@@ -204,7 +204,7 @@ class job {
     int status = 0;
     try {
       tutti::door entry;
-      trainee self(*shared_, entry, plan, has_statistics_);
+      trainee self(*notes_, entry, plan, has_statistics_);
       nn::elastic_options const options{.patience = std::chrono::seconds(30), .entry = &entry};
       auto const train = [&](auto& world) { self.train(world); };
       auto const rejoin = [&](auto& world, tutti::error const&) { self.rejoin(world); };
@@ -215,11 +215,11 @@ class job {
         self.begin(world);
         nn::train_elastic(world, options, train, rejoin);
       } else {
-        while (shared_->steps < plan.arrival) {
+        while (notes_->steps < plan.arrival) {
           std::this_thread::yield();
         }
-        auto entered = tutti::enter<Transport>();
-        nn::train_elastic(entered, options, train, rejoin);
+        auto membership = tutti::enter<Transport>();
+        nn::train_elastic(membership, options, train, rejoin);
       }
     } catch (std::exception const& e) {
       std::fprintf(stderr, "a process of the training failed: %s\n", e.what());
@@ -228,7 +228,7 @@ class job {
     ::_exit(status);
   }
 
-  /// Waits for all processes. All but those that were killed must end well.
+  /// Waits for all processes. All must end well, except those killed.
   notes const& finish(std::size_t deaths) {
     for (pid_t const process : std::exchange(processes_, {})) {
       int status = 0;
@@ -238,13 +238,13 @@ class job {
       BOOST_TEST((is_killed || (WIFEXITED(status) && WEXITSTATUS(status) == 0)));
     }
     BOOST_TEST(deaths == 0U);
-    return *shared_;
+    return *notes_;
   }
 
  private:
   bool has_statistics_;
   std::string folder_;
-  notes* shared_ = nullptr;
+  notes* notes_ = nullptr;
   std::vector<pid_t> processes_;
 };
 
@@ -299,18 +299,18 @@ std::uint64_t resumed_weights(rank_type size, std::vector<change> const& changes
 
 /// Checks the weights of a training whose world changed.
 template <class Transport>
-void check_equal_to_resumed(rank_type size, notes const& shared, std::vector<rank_type> const& sizes,
+void check_equal_to_resumed(rank_type size, notes const& result, std::vector<rank_type> const& sizes,
                             bool has_statistics) {
   std::vector<change> changes;
-  for (std::size_t i = 0; i != shared.change_count; ++i) {
-    BOOST_TEST(shared.changes[i].size == sizes[i]);
-    if (!changes.empty() && changes.back().step == shared.changes[i].step) {
+  for (std::size_t i = 0; i != result.change_count; ++i) {
+    BOOST_TEST(result.changes[i].size == sizes[i]);
+    if (!changes.empty() && changes.back().step == result.changes[i].step) {
       changes.pop_back();
     }
-    changes.push_back(shared.changes[i]);
+    changes.push_back(result.changes[i]);
   }
-  BOOST_REQUIRE(shared.change_count == sizes.size());
-  BOOST_TEST(shared.weights == resumed_weights<Transport>(size, changes, has_statistics));
+  BOOST_REQUIRE(result.change_count == sizes.size());
+  BOOST_TEST(result.weights == resumed_weights<Transport>(size, changes, has_statistics));
 }
 
 }  // namespace
@@ -333,11 +333,11 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_spare_takes_the_place_of_a_lost_rank, Transport,
   training.start<Transport>(1, 2, {.pause = 6});
   training.start<Transport>(std::nullopt, 0, {.death = 12, .arrival = 6});
   training.start<Transport>(std::nullopt, 0, {.arrival = 6});
-  notes const& shared = training.finish(2);
+  notes const& result = training.finish(2);
   std::vector<rank_type> sizes;
-  for (std::size_t i = 0; i != shared.change_count; ++i) {
-    sizes.push_back(shared.changes[i].size);
+  for (std::size_t i = 0; i != result.change_count; ++i) {
+    sizes.push_back(result.changes[i].size);
   }
-  check_equal_to_resumed<Transport>(2, shared, sizes, false);
+  check_equal_to_resumed<Transport>(2, result, sizes, false);
   BOOST_TEST(sizes.size() >= 2U);
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/collective/communicator.hpp>
 #include <tutti/door.hpp>
-#include <tutti/enter.hpp>
 #include <tutti/extend/error.hpp>
 #include <tutti/nn/growth_watch.hpp>
 #include <tutti/shrink.hpp>
+
+#include <utility>
 
 namespace tutti::inline v0_1_0::nn {
 
@@ -68,16 +70,16 @@ void train_elastic(Communicator& world, elastic_options const& options, Train&& 
   detail::continue_elastic(detector, options, has_ended, cause, train, rejoin);
 }
 
-/// Elastic training of a process that has entered it: `rejoin` first.
+/// Elastic training of a process that has entered it (`enter`): `rejoin` first.
 template <class Transport, class Trace, class Train, class Rejoin>
-void train_elastic(entered_world<Transport, Trace>& entered, elastic_options const& options, Train&& train,
-                   Rejoin&& rejoin) {
+void train_elastic(std::pair<communicator<Transport, dynamic, Trace>, failure_detector<Transport, Trace>>& entered,
+                   elastic_options const& options, Train&& train, Rejoin&& rejoin) {
   error cause(failure::none, {});
   bool const has_ended = detail::run_to_end(cause, [&] {
-    rejoin(entered.world, cause);
-    train(entered.world);
+    rejoin(entered.first, cause);
+    train(entered.first);
   });
-  detail::continue_elastic(entered.detector, options, has_ended, cause, train, rejoin);
+  detail::continue_elastic(entered.second, options, has_ended, cause, train, rejoin);
 }
 
 }  // namespace tutti::nn
