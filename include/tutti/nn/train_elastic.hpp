@@ -72,14 +72,14 @@ void train_elastic(Communicator& world, elastic_options const& options, Train&& 
 
 /// Elastic training of a process that has entered it (`enter`): `rejoin` first.
 template <class Transport, class Trace, class Train, class Rejoin>
-void train_elastic(std::pair<communicator<Transport, dynamic, Trace>, failure_detector<Transport, Trace>>& entered,
+void train_elastic(std::pair<communicator<Transport, dynamic, Trace>, failure_detector<Transport, Trace>>& membership,
                    elastic_options const& options, Train&& train, Rejoin&& rejoin) {
   error cause(failure::none, {});
   bool const has_ended = detail::run_to_end(cause, [&] {
-    rejoin(entered.first, cause);
-    train(entered.first);
+    rejoin(membership.first, cause);
+    train(membership.first);
   });
-  detail::continue_elastic(entered.second, options, has_ended, cause, train, rejoin);
+  detail::continue_elastic(membership.second, options, has_ended, cause, train, rejoin);
 }
 
 }  // namespace tutti::nn

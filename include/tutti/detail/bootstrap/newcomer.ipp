@@ -7,6 +7,7 @@
 #include <tutti/detail/bootstrap/newcomer.hpp>
 #include <tutti/detail/bootstrap/pending_hello.hpp>
 #include <tutti/detail/bootstrap/shrink_message.hpp>
+#include <tutti/detail/core/deadline.hpp>
 #include <tutti/detail/net/address.hpp>
 #include <tutti/detail/net/nonce.hpp>
 #include <tutti/detail/net/socket.hpp>
@@ -33,7 +34,7 @@ TUTTI_DECL std::string admission::text() const {
 TUTTI_DECL bool admission::parse(std::string_view bytes) {
   unpacker u(bytes);
   rank = u.number_as<rank_type>();
-  patience = duration(static_cast<duration::rep>(u.number() & (~std::uint64_t{0} >> 1U)));
+  patience = finite_patience(duration(static_cast<duration::rep>(u.number() & (~std::uint64_t{0} >> 1U))));
   base_name = u.text();
   changes = u.number();
   std::uint64_t const size = u.number();
