@@ -38,7 +38,7 @@ bool run_to_end(error& cause, Part&& part) {
   return false;
 }
 
-/// Continues in further worlds until the training has come to its end.
+/// Continues in further worlds until the training has reached its end.
 template <class Detector, class Train, class Rejoin>
 void continue_elastic(Detector& detector, elastic_options const& options, bool has_ended, error& cause, Train&& train,
                       Rejoin&& rejoin) {
