@@ -24,6 +24,9 @@ train() {
 options="--transport tcp --epochs 8 --samples 4000 --on-fault continue --max-ranks 3 --die 1:100"
 train 1 "$@" --enter >"$folder/spare" 2>&1 &
 spare=$!
+until ls "$folder"/tutti-door-*/waiting.* >/dev/null 2>&1 || ! kill -0 "$spare" 2>/dev/null; do
+  sleep 0.1
+done
 train 1 "$@" >"$folder/killed" 2>&1 &
 train 2 "$@" >"$folder/other" 2>&1 &
 other=$!

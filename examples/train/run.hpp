@@ -249,7 +249,7 @@ void train_elastic(First& first, Communicator& world, job const& work, std::opti
       [&](auto& next, tutti::error const& cause) {
         is_continued = true;
         if (options.entry != nullptr) {
-          expect_same_options(next, work.options.in_common);
+          turn_away_others(next, work.options.in_common);
         }
         auto gpu_indices = gpu_indices_of(next, work.options, local_choice);
         if (!training) {
