@@ -14,7 +14,6 @@ trap 'rm -rf "$folder"' EXIT INT TERM
 export TUTTI_JOB="elastic-$$" TUTTI_STORE="file:$folder" TUTTI_SIZE=3 TUTTI_LOCAL_SIZE=3
 
 # Trains as a rank. Rank 1 is killed after its hundredth step; the spare has its number in the environment.
-# Trains as a rank. Rank 1 is killed after its hundredth step; the spare has its number in the environment.
 train() {
   rank=$1
   shift
