@@ -45,6 +45,7 @@
 #include <tutti/detail/core/control_groups.ipp>
 #include <tutti/detail/core/core_set.ipp>
 #include <tutti/detail/core/descriptor.ipp>
+#include <tutti/detail/core/dumps.ipp>
 #include <tutti/detail/core/fork_guard.ipp>
 #include <tutti/detail/core/joined_threads.ipp>
 #include <tutti/detail/core/mismatch.ipp>

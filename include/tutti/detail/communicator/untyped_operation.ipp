@@ -8,6 +8,7 @@
 #include <tutti/detail/communicator/untyped_operation.hpp>
 #include <tutti/detail/communicator/wait.hpp>
 #include <tutti/detail/core/cancellation.hpp>
+#include <tutti/detail/core/dumps.hpp>
 #include <tutti/extend/expects.hpp>
 
 #include <cerrno>
@@ -140,22 +141,32 @@ TUTTI_DECL void untyped_operation::throw_exception() {
   std::rethrow_exception(error_);
 }
 
-/// Ends the operation with an error: every rank is told, and no peer reads this memory any more.
 TUTTI_DECL void untyped_operation::end_with_error(error&& cause) {
+  tutti::fault const f{cause.kind(), cause.at_fault().empty() ? no_rank : cause.at_fault().front(), state_.rank};
+  fail_epoch(f);
+  bool const is_intended = f.kind == failure::aborted || (f.kind == failure::cancelled && f.culprit == state_.rank);
+  int const code = is_intended ? 0 : dumps::write(state_.record->identity(), cause.what());  // with the last wait
   try {
-    throw std::move(cause);
+    throw code == 0 ? std::move(cause) : error(cause.facts(), cause.what() + dumps::describe_failure(code));
   } catch (error const& e) {
-    end_with_error(std::current_exception(),
-                   {e.kind(), e.at_fault().empty() ? no_rank : e.at_fault().front(), state_.rank}, e.what());
+    record_error(std::current_exception(), e.what());
   }
 }
 TUTTI_DECL void untyped_operation::end_with_error(std::exception_ptr exception, tutti::fault const& cause,
                                                   char const* text) {
+  fail_epoch(cause);
+  record_error(std::move(exception), text);
+}
+/// Fails the epoch: every rank is told, and no peer reads this memory any more.
+TUTTI_DECL void untyped_operation::fail_epoch(tutti::fault const& cause) {
   cancellation_shield const shield(cancellation_shield::points::silent);
-  error_ = std::move(exception);
   state_.transport.revoke(cause);
   state_.kin->tell(state_.transport.fault());
   state_.transport.quiesce();
+}
+TUTTI_DECL void untyped_operation::record_error(std::exception_ptr exception, char const* text) {
+  cancellation_shield const shield(cancellation_shield::points::silent);
+  error_ = std::move(exception);
   state_.recent.finish(recorded_at_, recorder::state::failed);
   if (state_.trace_functions.record != nullptr) {
     state_.trace_functions.record(
