@@ -24,17 +24,22 @@ namespace inspect {
 /// The sentences, and a table of the ranks.
 [[nodiscard]] inline std::string to_text(sight const& world) {
   using row = std::array<std::string, 6>;
-  std::vector<row> rows{{"communicator", "rank", "pid", "it", "last operation", "waits for"}};
+  bool const has_hosts = std::any_of(world.views.begin(), world.views.end(),
+                                     [&](view const& v) { return v.host != world.views.front().host; });
+  std::vector<row> rows{
+      {"communicator", "rank", has_hosts ? "host and pid" : "pid", "it", "last operation", "waits for"}};
   for (view const& v : world.views) {
     tutti::recorder::entry const* const waiting = waiting_operation(v, world.now);
     row r{v.name,
           std::to_string(v.rank) + " of " + std::to_string(v.size),
-          std::to_string(v.pid),
-          std::string(waiting != nullptr && v.state == activity::sleeps ? "waits" : word(v.state)),
+          (has_hosts ? v.host + " " : "") + std::to_string(v.pid),
+          std::string(waiting != nullptr && (v.state == activity::sleeps || v.state == activity::unknown)
+                          ? "waits"
+                          : word(v.state)),
           "",
           ""};
     if (!v.has_record) {
-      r[4] = "(no record)";
+      r[4] = v.is_seen ? "(no record)" : "(no dump)";
     } else if (!v.operations.empty()) {
       tutti::recorder::entry const& last = waiting != nullptr ? *waiting : v.operations.back();
       r[4] = "#" + std::to_string(last.number.sequence) + " " + last.text() + ": " +
@@ -121,9 +126,10 @@ namespace inspect {
   for (view const& v : world.views) {
     text += std::exchange(separator, ",\n  ");
     text += "{\"communicator\": " + quote(v.name) + ", \"rank\": " + std::to_string(v.rank) +
-            ", \"size\": " + std::to_string(v.size) + ", \"pid\": " + std::to_string(v.pid) +
-            ", \"thread\": " + std::to_string(v.thread) + ", \"has_record\": " + (v.has_record ? "true" : "false") +
-            ", \"activity\": " + quote(word(v.state)) + ", \"channel\": " + quote(v.channel);
+            ", \"size\": " + std::to_string(v.size) + ", \"host\": " + quote(v.host) +
+            ", \"pid\": " + std::to_string(v.pid) + ", \"thread\": " + std::to_string(v.thread) +
+            ", \"has_record\": " + (v.has_record ? "true" : "false") + ", \"activity\": " + quote(word(v.state)) +
+            ", \"channel\": " + quote(v.channel);
     if (tutti::recorder::entry const* const waiting = waiting_operation(v, world.now); waiting != nullptr) {
       text +=
           ", \"waits\": {\"for\": " + (v.noted_wait->peer == no_rank ? "null" : std::to_string(v.noted_wait->peer)) +

@@ -4,6 +4,7 @@
 #include "views.hpp"
 #include <tutti/detail/core/descriptor.hpp>
 #include <tutti/detail/core/operations_page.hpp>
+#include <tutti/extend/member.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -68,6 +69,65 @@ void make_printable(Text& text) {
       [](char c) { return c != 0 && (static_cast<unsigned char>(c) < 0x20 || c == 0x7f); }, '?');
 }
 
+/// Calls `f(view&&, facts)` for each communicator of a page, with what the page knows of it.
+/// @param record_at the record of a number
+/// @param clock the steady clock of the process
+template <class RecordAt, class Clock, class F>
+void for_each_view(std::uint64_t occupancy, RecordAt record_at, Clock clock, F f) {
+  for (std::size_t i = 0; i < operations_page::record_count; ++i) {
+    if ((occupancy >> i & 1U) == 0) {
+      continue;
+    }
+    communicator_record const& record = record_at(i);
+    std::uint64_t const tenancy = record.tenancy();
+    communicator_facts facts = record.facts();
+    view v;
+    record.operations().for_each([&](tutti::recorder::entry e) {
+      make_printable(e.label);
+      make_printable(e.call_record.element);
+      make_printable(e.call_record.reduction);
+      make_printable(e.call_record.topology);
+      v.operations.push_back(e);
+    });
+    if (tutti::recorder::wait wait; record.operations().read(wait) && wait.begin >= tutti::time_point{} &&
+                                    wait.last_look >= wait.begin && wait.last_look <= clock()) {
+      v.noted_wait = wait;
+    }
+    if (tenancy != 0 && record.tenancy() == tenancy && facts.rank < facts.size) {
+      v.communicator = facts.identity;
+      v.name = facts.name;
+      make_printable(v.name);
+      v.rank = facts.rank;
+      v.size = facts.size;
+      v.thread = v.noted_wait ? v.noted_wait->thread : facts.thread;
+      v.record = i;
+      f(std::move(v), facts);
+    }
+  }
+}
+
+/// A view of a rank that only other ranks name.
+[[nodiscard]] inline view view_without_record(communicator_facts const& facts,
+                                              tutti::detail::local_member const& member, std::string const& name,
+                                              std::string const& host) {
+  view v;
+  v.communicator = facts.identity;
+  v.name = name;
+  v.rank = member.rank;
+  v.size = facts.size;
+  v.host = host;
+  v.pid = v.thread = member.pid;
+  v.has_record = false;
+  return v;
+}
+
+/// Sorts views by communicator and rank.
+inline void sort(std::vector<view>& views) {
+  std::sort(views.begin(), views.end(), [](view const& a, view const& b) {
+    return std::tie(a.name, a.communicator, a.rank) < std::tie(b.name, b.communicator, b.rank);
+  });
+}
+
 /// The operations page of another process, mapped. Whatever it holds, reading it is safe.
 class mapped_page {
  public:
@@ -100,39 +160,15 @@ class mapped_page {
   /// True if the process is known here by the number that other ranks know it by.
   [[nodiscard]] bool is_in_own_space(std::uint32_t pid) const noexcept { return memory_->pid.load() == pid; }
 
+  [[nodiscard]] operations_page const& operator*() const noexcept { return *memory_; }
+
   /// Calls `f(view&&, facts)` for each communicator, with what the page knows of it.
   template <class F>
   void for_each(F f) const {
-    std::uint64_t const occupancy = memory_->occupancy.load(std::memory_order_relaxed);
-    for (std::size_t i = 0; i < operations_page::record_count; ++i) {
-      if ((occupancy >> i & 1U) == 0) {
-        continue;
-      }
-      communicator_record const& record = memory_->records[i];
-      std::uint64_t const tenancy = record.tenancy();
-      communicator_facts facts = record.facts();
-      view v;
-      record.operations().for_each([&](tutti::recorder::entry e) {
-        make_printable(e.label);
-        make_printable(e.call_record.element);
-        make_printable(e.call_record.reduction);
-        make_printable(e.call_record.topology);
-        v.operations.push_back(e);
-      });
-      if (tutti::recorder::wait wait; record.operations().read(wait) && wait.begin >= tutti::time_point{} &&
-                                      wait.last_look >= wait.begin && wait.last_look <= tutti::steady_now()) {
-        v.noted_wait = wait;
-      }
-      if (tenancy != 0 && record.tenancy() == tenancy && facts.rank < facts.size) {
-        v.communicator = facts.identity;
-        v.name = facts.name;
-        make_printable(v.name);
-        v.rank = facts.rank;
-        v.size = facts.size;
-        v.thread = v.noted_wait ? v.noted_wait->thread : facts.thread;
-        f(std::move(v), facts);
-      }
-    }
+    for_each_view(
+        memory_->occupancy.load(std::memory_order_relaxed),
+        [&](std::size_t i) -> communicator_record const& { return memory_->records[i]; },
+        [] { return tutti::steady_now(); }, f);
   }
 
  private:
@@ -245,6 +281,7 @@ struct thread_status {
   std::map<std::uint32_t, mapped_page> pages;
   std::map<std::pair<std::uint64_t, tutti::rank_type>, view> missing;
   std::vector<std::uint32_t> open_pids = pids;
+  std::string const host = tutti::host_name();
   while (!open_pids.empty()) {
     std::uint32_t const pid = open_pids.back();
     open_pids.pop_back();
@@ -254,16 +291,10 @@ struct thread_status {
     }
     place->second.for_each([&](view&& v, communicator_facts const& facts) {
       v.pid = pid;
+      v.host = host;
       for (auto const& member : facts.local_members) {
         if (member.rank < facts.size && place->second.is_in_own_space(pid)) {
-          view other;
-          other.communicator = facts.identity;
-          other.name = v.name;
-          other.rank = member.rank;
-          other.size = facts.size;
-          other.pid = other.thread = member.pid;
-          other.has_record = false;
-          missing.emplace(std::pair(facts.identity, member.rank), other);
+          missing.emplace(std::pair(facts.identity, member.rank), view_without_record(facts, member, v.name, host));
           open_pids.push_back(member.pid);
         }
       }
@@ -292,9 +323,7 @@ struct thread_status {
         run_time_of(v.pid) - run_times.at(v.pid) - std::chrono::nanoseconds(now.run_time_ns - first_status.run_time_ns);
     v.others_compute = v.state != activity::computes && rest > interval / 2;
   }
-  std::sort(scene.views.begin(), scene.views.end(), [](view const& a, view const& b) {
-    return std::tie(a.name, a.communicator, a.rank) < std::tie(b.name, b.communicator, b.rank);
-  });
+  sort(scene.views);
   scene.now = tutti::steady_now();
   return scene;
 }
@@ -319,7 +348,8 @@ struct thread_status {
   for (std::size_t i = 0; i < group.size(); ++i) {
     group[i] = i;
     for (std::size_t k = 0; k < i; ++k) {
-      if (scene.views[k].communicator == scene.views[i].communicator || scene.views[k].pid == scene.views[i].pid) {
+      if (scene.views[k].communicator == scene.views[i].communicator ||
+          are_of_one_process(scene.views[k], scene.views[i])) {
         std::size_t const number = group[k];
         std::replace(group.begin(), group.begin() + static_cast<std::ptrdiff_t>(i) + 1, number, group[i]);
       }
@@ -327,7 +357,7 @@ struct thread_status {
   }
   std::vector<sight> worlds;
   for (std::size_t const g : std::set<std::size_t>(group.begin(), group.end())) {
-    worlds.push_back({scene.now, {}});
+    worlds.push_back({scene.now, {}, scene.is_from_dumps});
     for (std::size_t i = 0; i < group.size(); ++i) {
       if (group[i] == g) {
         worlds.back().views.push_back(scene.views[i]);
