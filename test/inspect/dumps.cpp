@@ -360,8 +360,8 @@ BOOST_AUTO_TEST_CASE(a_dump_of_anything) {
   for (int trial = 0; trial < 300; ++trial) {
     std::string bytes = good;
     for (std::size_t i = 0; i < 40; ++i) {
-      std::size_t const where = 24 + dice() % (bytes.size() - 24);
-      bytes[where] = static_cast<char>(dice());
+      std::size_t const offset = 24 + dice() % (bytes.size() - 24);
+      bytes[offset] = static_cast<char>(dice());
     }
     for (std::size_t const record : {4096U, 8192U}) {
       bytes[record + 4 * 8 - 8] = static_cast<char>(dice() % 3);  // size

@@ -251,7 +251,7 @@ BOOST_AUTO_TEST_CASE(output) {
              json);
 }
 
-/// What is known from dumps alone: no dump of a rank, the host of each, and the first error.
+/// Dumps may lack one of a rank; they have the hosts, and the first error.
 BOOST_AUTO_TEST_CASE(dumps) {
   world w = late_world();
   w.scene.is_from_dumps = true;

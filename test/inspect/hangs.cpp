@@ -71,7 +71,7 @@ class hanging_job {
   [[nodiscard]] std::string explanation(std::string const& expected) const {
     return poll_until(expected, [&] { return first_line(inspect("--job " + name())); });
   }
-  /// The same by way of a file that the tool writes.
+  /// The first line about a file that the tool has written, as `explanation`.
   [[nodiscard]] std::string saved_explanation(std::string const& expected) const {
     std::string const file = folder_ + "/saved";
     return poll_until(expected, [&] {

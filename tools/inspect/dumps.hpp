@@ -129,7 +129,7 @@ inline void read_dump(std::string const& path, std::vector<std::unique_ptr<dump_
                    [](auto const& a, auto const& b) { return a->head.wall_clock > b->head.wall_clock; });
   sight scene{.now = tutti::steady_now(), .is_from_dumps = true};
   struct description {
-    view what;
+    view rank;
     bool is_of_fault = false;
   };
   std::map<std::pair<std::uint64_t, tutti::rank_type>, description> ranks;
@@ -157,7 +157,7 @@ inline void read_dump(std::string const& path, std::vector<std::unique_ptr<dump_
           v.channel = tutti::detail::bounded_text(head.observations[v.record].channel);
           make_printable(v.channel);
           v.others_compute = head.observations[v.record].others_compute != 0;
-          if (v.noted_wait) {  // as if all dumps were written now
+          if (v.noted_wait) {  // moves its times by the age of the dump
             v.noted_wait->begin = scene.now - (now - v.noted_wait->begin);
             v.noted_wait->last_look = scene.now - (now - v.noted_wait->last_look);
           }
@@ -172,19 +172,20 @@ inline void read_dump(std::string const& path, std::vector<std::unique_ptr<dump_
                                 description{view_without_record(facts, member, v.name, host)});
             }
           }
-          description& known = ranks[{v.communicator, v.rank}];
-          if (!known.what.has_record || known.what.size == 0 || is_of_fault) {
-            known = {std::move(v), is_of_fault};
+          description& entry = ranks[{v.communicator, v.rank}];
+          if (!entry.rank.has_record || entry.rank.size == 0 || is_of_fault) {
+            entry = {std::move(v), is_of_fault};
           }
         });
   }
-  for (auto& [key, rank] : ranks) {
-    if (!rank.what.has_record) {
-      auto const match = processes.find({rank.what.host, rank.what.pid});
-      rank.what.is_seen = match != processes.end();
-      rank.what.state = rank.what.is_seen ? match->second : activity::unknown;
+  for (auto& [key, entry] : ranks) {
+    view& v = entry.rank;
+    if (!v.has_record) {
+      auto const match = processes.find({v.host, v.pid});
+      v.is_seen = match != processes.end();
+      v.state = v.is_seen ? match->second : activity::unknown;
     }
-    scene.views.push_back(std::move(rank.what));
+    scene.views.push_back(std::move(v));
   }
   sort(scene.views);
   return scene;

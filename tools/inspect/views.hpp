@@ -42,7 +42,7 @@ struct view {
   bool others_compute = false;                        ///< other threads of its process compute
   std::vector<tutti::recorder::entry> operations{};   ///< last operations, oldest first
   std::optional<tutti::recorder::wait> noted_wait{};  ///< last wait
-  std::string error{};                                ///< text of the error of which a dump was written; mostly empty
+  std::string error{};                                ///< text of the error at which a dump was written; mostly empty
   std::int64_t error_time = 0;                        ///< nanoseconds since 1970
 };
 
