@@ -51,6 +51,7 @@
 #include <tutti/detail/core/mismatch.ipp>
 #include <tutti/detail/core/node_identity.ipp>
 #include <tutti/detail/core/operations_page.ipp>
+#include <tutti/detail/core/process_look.ipp>
 #include <tutti/detail/core/progress_list.ipp>
 #include <tutti/detail/core/standard_numbers.ipp>
 #include <tutti/detail/engine/pair_blocks.ipp>

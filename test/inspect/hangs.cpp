@@ -195,7 +195,6 @@ void check_faults(hanging_job const& job, std::size_t writers, std::string const
   BOOST_TEST(text.find("\nalso: the first error, of rank ") != text.npos, text);
   BOOST_TEST(text.find(error) != text.npos, text);
 }
-constexpr char const* no_dump = " of world has written no dump: it was gone, or in no call";
 
 }  // namespace
 
@@ -285,24 +284,45 @@ BOOST_AUTO_TEST_CASE(a_rank_computes_at_a_signal) {
   BOOST_TEST(hanging_job::first_line(job.explanation_of_dumps(3)) == expected);
 }
 
-BOOST_AUTO_TEST_CASE(a_deadline_passes) {
-  auto const hang = [](auto& world) {
-    int element = 1;
-    tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
-    sum.deadline(std::chrono::milliseconds(300));
-    world.rank() == 2 ? compute() : sum(element);
-  };
+template <class Communicator>
+void sum_within_a_deadline(Communicator& world) {
+  int element = 1;
+  tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
+  sum.deadline(std::chrono::milliseconds(300));
+  sum(element);
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_computes_at_a_deadline) {
+  auto const hang = [](auto& world) { world.rank() == 2 ? compute() : sum_within_a_deadline(world); };
   for (auto const& job : {hanging_job::start<tutti::shared_memory>(hang), hanging_job::start<tutti::tcp>(hang)}) {
-    check_faults(job, 2, job.rank(2) + no_dump + two_wait, "no answer from rank 2 (");
+    check_faults(job, 2, job.rank(2) + not_called + "computes" + two_wait, "no answer from rank 2 (");
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_rank_is_stopped_at_a_deadline) {
+  auto const job = hanging_job::start<tutti::shared_memory>(
+      [](auto& world) { world.rank() == 2 ? static_cast<void>(::raise(SIGSTOP)) : sum_within_a_deadline(world); });
+  check_faults(job, 2, job.rank(2) + not_called + "is stopped by a signal (SIGSTOP; SIGCONT continues it)" + two_wait,
+               "no answer from rank 2 (");
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_waits_for_a_lock_at_a_deadline) {
+  auto const job = hanging_job::start<tutti::tcp>([](auto& world) {
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    ::pthread_mutex_lock(&mutex);
+    world.rank() == 2 ? static_cast<void>(::pthread_mutex_lock(&mutex)) : sum_within_a_deadline(world);
+  });
+  check_faults(job, 2, job.rank(2) + not_called + "waits for a lock of the program" + two_wait,
+               "no answer from rank 2 (");
+}
+
+// A rank that dies writes no dump; those that waited for it have seen its end.
 BOOST_AUTO_TEST_CASE(a_rank_dies_while_others_wait) {
   auto const hang = [](auto& world) { world.rank() == 2 ? static_cast<void>(::raise(SIGSTOP)) : sum_over(world); };
   for (auto const& job : {hanging_job::start<tutti::shared_memory>(hang), hanging_job::start<tutti::tcp>(hang)}) {
     check(job, job.rank(2) + not_called + "is stopped by a signal (SIGSTOP; SIGCONT continues it)" + two_wait);
     job.kill(2);
-    check_faults(job, 2, job.rank(2) + no_dump + two_wait, "is gone");
+    check_faults(job, 2, job.rank(2) + " of world is gone" + two_wait, "is gone");
   }
 }
 

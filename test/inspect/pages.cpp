@@ -49,7 +49,7 @@ communicator_facts some_facts(std::string const& name) {
 std::vector<std::string> names_on_page(std::uint32_t pid) {
   std::vector<std::string> names;
   if (mapped_page const page(pid); page) {
-    page.for_each([&](inspect::view&& v, communicator_facts const&) { names.push_back(v.name); });
+    inspect::for_each_view(page, [&](inspect::view&& v, communicator_facts const&) { names.push_back(v.name); });
   }
   return names;
 }
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(a_page_has_what_was_published_and_ends_with_the_last_commun
     BOOST_TEST((names_on_page(own_pid()) == names{"first"}));
     mapped_page const page(own_pid());
     BOOST_TEST(page.job() == "a job");
-    page.for_each([&](inspect::view&& v, communicator_facts const& facts) {
+    inspect::for_each_view(page, [&](inspect::view&& v, communicator_facts const& facts) {
       BOOST_TEST((v.rank == 1 && v.size == 3 && v.communicator == tutti::hash("first")));
       BOOST_TEST((facts.local_members == some_facts("").local_members));
       BOOST_TEST_REQUIRE(v.operations.size() == 1U);
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(a_record_is_empty_for_its_next_communicator) {
   }
   record_owner const next;
   next->publish(some_facts("next"));
-  mapped_page(own_pid()).for_each([&](inspect::view&& v, communicator_facts const&) {
+  inspect::for_each_view(mapped_page(own_pid()), [&](inspect::view&& v, communicator_facts const&) {
     BOOST_TEST(v.name == "next");
     BOOST_TEST(v.operations.empty());
     BOOST_TEST(!v.noted_wait);
@@ -193,7 +193,7 @@ BOOST_AUTO_TEST_CASE(records_are_not_mixed) {
   bool is_whole = true;
   std::size_t reads = 0;
   for (std::size_t tries = 0; tries < 2000 || (reads < 200 && tries < 100'000'000); ++tries) {
-    page.for_each([&](inspect::view&& v, communicator_facts const& facts) {
+    inspect::for_each_view(page, [&](inspect::view&& v, communicator_facts const& facts) {
       ++reads;
       is_whole = is_whole && v.name == std::to_string(v.communicator) &&
                  facts.local_members[0].pid == static_cast<std::uint32_t>(v.communicator);

@@ -29,6 +29,7 @@
 
 namespace inspect {
 
+using tutti::detail::descriptor;
 using tutti::detail::dump_head;
 
 /// The part of one process in a dump.
@@ -136,16 +137,17 @@ inline void read_dump(std::string const& path, std::vector<std::unique_ptr<dump_
   std::map<std::pair<std::string, std::uint32_t>, activity> processes;
   for (auto const& part : parts) {
     dump_head& head = part->head;
-    auto const state_at = [&](auto i) {
-      std::uint8_t const number = head.observations[static_cast<std::size_t>(i)].activity;
-      return number <= static_cast<std::uint8_t>(activity::absent) ? static_cast<activity>(number) : activity::unknown;
+    auto const state_at = [&](std::size_t i) {
+      activity const state = head.observations[i].state;
+      return state <= activity::absent ? state : activity::unknown;
     };
     std::string host(tutti::detail::bounded_text(head.host));
     std::string error(tutti::detail::bounded_text(head.error));
     make_printable(host);
     make_printable(error);
     auto const pid = static_cast<std::uint32_t>(head.pid);
-    processes.try_emplace({host, pid}, state_at(head.occupancy == 0 ? 0 : std::countr_zero(head.occupancy)));
+    processes.try_emplace({host, pid}, state_at(static_cast<std::size_t>(std::countr_zero(head.occupancy)) %
+                                                operations_page::record_count));
     tutti::time_point const now(head.now);
     for_each_view(
         head.occupancy, [&](std::size_t i) -> communicator_record const& { return *part->records[i]; },
@@ -162,7 +164,7 @@ inline void read_dump(std::string const& path, std::vector<std::unique_ptr<dump_
             v.noted_wait->last_look = scene.now - (now - v.noted_wait->last_look);
           }
           bool const is_of_fault = head.communicator == v.communicator;
-          if (is_of_fault) {
+          if (is_of_fault && !error.empty()) {
             v.error = error;
             v.error_time = head.wall_clock;
           }
@@ -207,11 +209,12 @@ inline void save(sight const& scene, std::string const& path) {
     std::unique_ptr<dump_head>& head = heads[v.pid];
     if (!head) {
       head = std::make_unique<dump_head>();
+      head->pid = v.pid;
       tutti::detail::copy_bounded(v.host, head->host);
     }
     dump_head::observation& o = head->observations[v.record];
-    if (v.has_record || o.activity == 0) {
-      o.activity = static_cast<std::uint8_t>(v.state);
+    if (v.has_record || o.state == activity::unknown) {
+      o.state = v.state;
       o.others_compute = v.others_compute ? 1 : 0;
       tutti::detail::copy_bounded(v.channel, o.channel);
     }
@@ -219,11 +222,7 @@ inline void save(sight const& scene, std::string const& path) {
   int code = 0;
   for (auto const& [pid, head] : heads) {
     mapped_page const page(pid);
-    auto const no_page = page ? nullptr : std::make_unique<operations_page>();
-    if (no_page) {
-      no_page->pid = pid;
-    }
-    code = code != 0 ? code : tutti::detail::write_part(file.get(), page ? *page : *no_page, *head, *record);
+    code = code != 0 ? code : tutti::detail::write_part(file.get(), page ? &*page : nullptr, *head, *record);
   }
   if (::close(file.release()) != 0 && code == 0) {
     code = errno;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tutti/detail/core/process_look.hpp>
 #include <tutti/extend/recorder.hpp>
 #include <tutti/extend/time.hpp>
 #include <tutti/extend/types.hpp>
@@ -13,17 +14,7 @@
 
 namespace inspect {
 
-/// The activity of a thread, as the system reports it.
-enum class activity {
-  unknown,   ///< not observed: its process wrote a dump itself
-  computes,  ///< runs, or is ready to run
-  sleeps,    ///< waits in the system for something else than the following
-  on_lock,   ///< waits for a lock of the program
-  on_disk,   ///< is in a wait that signals do not end
-  stopped,   ///< by a signal
-  traced,    ///< stopped by a debugger
-  absent     ///< has ended
-};
+using tutti::detail::activity;
 
 /// One communicator of one rank of this host, as seen from outside.
 struct view {

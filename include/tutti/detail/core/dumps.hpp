@@ -3,6 +3,7 @@
 
 #include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/core/operations_page.hpp>
+#include <tutti/detail/core/process_look.hpp>
 #include <tutti/extend/types.hpp>
 
 #include <cstddef>
@@ -19,7 +20,7 @@ struct alignas(operations_page::system_page) dump_head {
 
   /// The activity of a thread, as another program saw it.
   struct observation {
-    std::uint8_t activity = 0;        ///< 0: not observed, the process wrote this part itself
+    core::activity state{};           ///< unknown: the process wrote this part itself
     std::uint8_t others_compute = 0;  ///< 1: other threads of the process compute
     char channel[38] = {};            ///< function of the kernel in which the thread waits
   };
@@ -41,16 +42,24 @@ static_assert(sizeof(dump_head) == operations_page::system_page);
 
 /// Writes the part of a process to a file: the head, completed, and the records. Returns 0, or the errno of the
 /// failure. Async-signal-safe.
+/// @param page null if the process has none; the head has the number of the process then
 /// @param record memory for copies
-[[nodiscard]] TUTTI_DECL int write_part(int file, operations_page const& page, dump_head& head,
+[[nodiscard]] TUTTI_DECL int write_part(int file, operations_page const* page, dump_head& head,
                                         operations_page::record& record) noexcept;
+
+/// A rank at fault, if it is another process of this host.
+struct local_suspect {
+  rank_type rank = 0;
+  std::uint32_t pid = 0;  ///< 0: there is none
+  bool is_lost = false;   ///< it has left the world
+};
 
 /// The dumps of this process: files with its operations page, which tools/inspect reads. They are written to a folder
 /// that the user names, at a fault and at SIGUSR2; without a folder, never. A dump is visible with all of its contents
 /// or not at all, and replaces no file but this process's own. All state is static.
 class dumps {
  public:
-  /// The largest number of faults of which a process writes dumps.
+  /// The largest number of dumps at faults of a process.
   static constexpr std::size_t fault_limit = 16;
 
   /// Lets this process write dumps to the folder, and handles SIGUSR2. Does nothing if the process does so already.
@@ -59,7 +68,9 @@ class dumps {
   TUTTI_DECL static void begin(std::string const& folder, rank_type rank);
 
   /// Writes a dump at a fault, once for each communicator. Returns 0, or the errno of the failure.
-  [[nodiscard]] TUTTI_DECL static int write(std::uint64_t communicator, std::string_view error) noexcept;
+  /// @param culprit the dump has its page, too, and its activity as seen from here
+  [[nodiscard]] TUTTI_DECL static int write(std::uint64_t communicator, std::string_view error,
+                                            local_suspect const& culprit = {}) noexcept;
   /// "; the dump in /shared/run-7 was not written: No space left on device; make room there".
   [[nodiscard]] TUTTI_DECL static std::string describe_failure(int code);
 
@@ -71,6 +82,7 @@ class dumps {
   TUTTI_DECL static void on_signal(int number) noexcept;
   [[nodiscard]] TUTTI_DECL static int write(request& r, bool in_handler) noexcept;
   [[nodiscard]] TUTTI_DECL static int store(operations_page const& page, request const& r) noexcept;
+  [[nodiscard]] TUTTI_DECL static int add_suspect(int file, request const& r);
 };
 
 }  // namespace tutti::detail::core

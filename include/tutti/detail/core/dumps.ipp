@@ -21,19 +21,22 @@
 
 namespace tutti::inline v0_1_0::detail::inline core {
 
-TUTTI_DECL int write_part(int file, operations_page const& page, dump_head& head,
+TUTTI_DECL int write_part(int file, operations_page const* page, dump_head& head,
                           operations_page::record& record) noexcept {
   timespec time{};
   ::clock_gettime(CLOCK_REALTIME, &time);
   head.now = steady_now().count();
   head.wall_clock = std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-  head.pid = page.pid.load(std::memory_order_relaxed);
-  head.occupancy = page.occupancy.load(std::memory_order_relaxed);
-  head.job.copy(page.job);
+  head.occupancy = 0;
+  if (page != nullptr) {
+    head.pid = page->pid.load(std::memory_order_relaxed);
+    head.occupancy = page->occupancy.load(std::memory_order_relaxed);
+    head.job.copy(page->job);
+  }
   int code = write_file(file, std::as_bytes(std::span(&head, 1)));
   for (std::size_t i = 0; code == 0 && i < operations_page::record_count; ++i) {
     if ((head.occupancy >> i & 1U) != 0) {
-      record.copy(page.records[i]);
+      record.copy(page->records[i]);
       code = write_file(file, std::as_bytes(std::span(&record, 1)));
     }
   }
@@ -44,6 +47,7 @@ TUTTI_DECL int write_part(int file, operations_page const& page, dump_head& head
 struct dumps::request {
   std::uint64_t communicator = 0;  ///< communicator that failed; 0: a signal has come
   std::string_view error{};
+  local_suspect culprit{};
   int code = 0;  ///< the errno of the failure
 };
 
@@ -52,12 +56,13 @@ struct dumps::settings {
   inline static std::atomic<std::uint64_t> generation{0};  ///< fork generation, plus 1, of the process that set them
   inline static descriptor folder;
   inline static std::string path;
-  inline static std::string prefix;  ///< of the names of the files
+  inline static std::string prefix;  ///< first part of the names of the files
 
-  inline static std::uint64_t faults[fault_limit]{};  ///< communicators of which dumps were written
+  inline static std::uint64_t faults[fault_limit]{};  ///< communicators whose faults have dumps
   inline static std::size_t fault_count = 0;
   inline static bool has_signal_dump = false;
   inline static dump_head head;
+  inline static dump_head suspect_head;
   inline static operations_page::record record;
 
   [[nodiscard]] static bool are_set() noexcept {
@@ -112,8 +117,8 @@ TUTTI_DECL void dumps::on_signal(int) noexcept {
   errno = saved_errno;
 }
 
-TUTTI_DECL int dumps::write(std::uint64_t communicator, std::string_view error) noexcept {
-  request r{communicator, error};
+TUTTI_DECL int dumps::write(std::uint64_t communicator, std::string_view error, local_suspect const& culprit) noexcept {
+  request r{communicator, error, culprit};
   return write(r, false);
 }
 
@@ -182,7 +187,13 @@ TUTTI_DECL int dumps::store(operations_page const& page, request const& r) noexc
   }
   settings::head.communicator = r.communicator;
   copy_bounded(r.error, settings::head.error);
-  int code = write_part(file.get(), page, settings::head, settings::record);
+  int code = write_part(file.get(), &page, settings::head, settings::record);
+  if (code == 0 && r.culprit.pid != 0) {
+    try {
+      code = add_suspect(file.get(), r);
+    } catch (...) {  // without memory, the part is left out
+    }
+  }
   if (::close(file.release()) != 0 && code == 0) {  // NFS may report a full disk only now
     code = errno;
   }
@@ -197,6 +208,45 @@ TUTTI_DECL int dumps::store(operations_page const& page, request const& r) noexc
     ::unlinkat(folder, draft.c_str(), 0);
   }
   settings::has_signal_dump = settings::has_signal_dump || (!is_fault && code == 0);
+  return code;
+}
+
+/// Adds the part of the rank at fault. One that has no page is left out, unless it is lost and its process has ended.
+TUTTI_DECL int dumps::add_suspect(int file, request const& r) {
+  mapped_page const page(r.culprit.pid);
+  std::size_t number = 0;
+  std::uint32_t thread = 0;
+  for (std::size_t i = 0; page && thread == 0 && i < operations_page::record_count; ++i) {
+    if (((*page).occupancy.load(std::memory_order_relaxed) >> i & 1U) != 0 && (*page).records[i].tenancy() != 0) {
+      communicator_facts const facts = (*page).records[i].facts();
+      if (facts.identity == r.communicator && facts.rank == r.culprit.rank) {
+        recorder::wait wait;
+        number = i;
+        thread = (*page).records[i].operations().read(wait) ? wait.thread : facts.thread;
+      }
+    }
+  }
+  std::uint32_t const observed_thread = thread != 0 ? thread : r.culprit.pid;
+  constexpr duration interval = std::chrono::milliseconds(20);
+  activity state{};
+  thread_status status = status_of(r.culprit.pid, observed_thread);
+  for (int looks = page ? 1 : r.culprit.is_lost ? 25 : 0; looks > 0 && state != activity::absent; --looks) {
+    poll_until(nullptr, 0, steady_now() + interval);  // a process closes its connections before it has ended
+    thread_status const next_status = status_of(r.culprit.pid, observed_thread);
+    state = activity_of(status, next_status, interval);
+    status = next_status;
+  }
+  if (!page && state != activity::absent) {
+    return 0;
+  }
+  dump_head& head = settings::suspect_head;
+  copy_bounded(bounded_text(settings::head.host), head.host);
+  head.communicator = r.communicator;
+  head.pid = r.culprit.pid;
+  head.observations[number].state = state;
+  copy_bounded(status.channel, head.observations[number].channel);
+  int const code = write_part(file, thread != 0 ? &*page : nullptr, head, settings::record);
+  head.observations[number] = {};
   return code;
 }
 
