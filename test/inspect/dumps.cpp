@@ -174,7 +174,7 @@ BOOST_AUTO_TEST_CASE(a_fault_is_dumped_once_for_each_communicator_and_replaces_n
     owner->publish(some_facts("world"));
     expect(dumps::write(1, "too early") == 0 && place.files().empty());
     dumps::begin(place.path(), 1);
-    dumps::begin("/no/such/folder", 2);  // of a later world
+    dumps::begin("/no/such/folder", 2);  // does nothing any more
     for (std::uint64_t const communicator : {1U, 1U, 2U, 1U}) {
       expect(dumps::write(communicator, "") == 0);
     }
@@ -255,7 +255,8 @@ BOOST_AUTO_TEST_CASE(refusals) {
   }));
 }
 
-/// The error of a rank whose peer is gone, where files may have so many bytes.
+/// Lets a rank report a peer that is gone, while a dump cannot be written for that reason.
+/// @param file_limit the limit of file sizes
 void check_named(std::string const& place, rlim_t file_limit, std::string const& reason) {
   BOOST_TEST(ends_in_a_forked_child([&] {
     dumps::begin(place, 0);

@@ -316,7 +316,7 @@ BOOST_AUTO_TEST_CASE(a_rank_waits_for_a_lock_at_a_deadline) {
                "no answer from rank 2 (");
 }
 
-// A rank that dies writes no dump; those that waited for it have seen its end.
+// A rank that dies writes no dump; the ranks that wait for it see its end.
 BOOST_AUTO_TEST_CASE(a_rank_dies_while_others_wait) {
   auto const hang = [](auto& world) { world.rank() == 2 ? static_cast<void>(::raise(SIGSTOP)) : sum_over(world); };
   for (auto const& job : {hanging_job::start<tutti::shared_memory>(hang), hanging_job::start<tutti::tcp>(hang)}) {
