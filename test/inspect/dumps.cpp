@@ -226,8 +226,15 @@ BOOST_AUTO_TEST_CASE(signals_come_at_any_time) {
         }
       }
     });
-    for (int i = 0; i < 2000 || rounds < 100; ++i) {
+    std::mt19937 dice(7);
+    for (int i = 0; i < 1000; ++i) {
+      int const round = rounds;
+      for (auto pause = dice() % 4096; pause > 0 && rounds == round; --pause) {
+      }
       ::pthread_kill(worker.native_handle(), SIGUSR2);
+      while (rounds == round) {
+        std::this_thread::yield();
+      }
     }
     is_over = true;
     worker.join();

@@ -265,13 +265,29 @@ BOOST_AUTO_TEST_CASE(a_rank_is_in_a_wait_that_no_signal_ends) {
   check(job, job.rank(2) + not_called + "waits for a disk or another device (uninterruptible, in F)" + two_wait);
 }
 
+std::string circle_of(hanging_job const& job) {
+  return "ranks wait for each other: " + job.rank(0) +
+         " waits for rank 1 in send/recv #0 from rank 1 to rank 0 of world, " + job.rank(1) +
+         " waits for rank 2 in send/recv #0 from rank 2 to rank 1 of world, " + job.rank(2) +
+         " waits for rank 0 in send/recv #0 from rank 0 to rank 2 of world, for T s";
+}
+
 BOOST_AUTO_TEST_CASE(ranks_wait_for_each_other) {
   auto const hang = [](auto& world) { receive_from(world, (world.rank() + 1) % world.size()); };
   for (auto const& job : {hanging_job::start<tutti::shared_memory>(hang), hanging_job::start<tutti::tcp>(hang)}) {
-    check_signals(job, "ranks wait for each other: " + job.rank(0) +
-                           " waits for rank 1 in send/recv #0 from rank 1 to rank 0 of world, " + job.rank(1) +
-                           " waits for rank 2 in send/recv #0 from rank 2 to rank 1 of world, " + job.rank(2) +
-                           " waits for rank 0 in send/recv #0 from rank 0 to rank 2 of world, for T s");
+    check_signals(job, circle_of(job));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(ranks_wait_for_each_other_at_a_deadline) {
+  auto const hang = [](auto& world) {
+    tutti::recv receive{world};
+    receive.deadline(std::chrono::milliseconds(500));
+    int number = 0;
+    receive(number, (world.rank() + 1) % world.size());
+  };
+  for (auto const& job : {hanging_job::start<tutti::shared_memory>(hang), hanging_job::start<tutti::tcp>(hang)}) {
+    check_faults(job, hanging_job::size, circle_of(job), "ranks wait for each other: rank 0 (");
   }
 }
 

@@ -214,9 +214,10 @@ TUTTI_DECL int dumps::store(operations_page const& page, request const& r) noexc
 /// Adds the part of the rank at fault. One that has no page is left out, unless it is lost and its process has ended.
 TUTTI_DECL int dumps::add_suspect(int file, request const& r) {
   mapped_page const page(r.culprit.pid);
+  bool const has_page = page && page.is_in_own_space(r.culprit.pid);
   std::size_t number = 0;
   std::uint32_t thread = 0;
-  for (std::size_t i = 0; page && thread == 0 && i < operations_page::record_count; ++i) {
+  for (std::size_t i = 0; has_page && thread == 0 && i < operations_page::record_count; ++i) {
     if (((*page).occupancy.load(std::memory_order_relaxed) >> i & 1U) != 0 && (*page).records[i].tenancy() != 0) {
       communicator_facts const facts = (*page).records[i].facts();
       if (facts.identity == r.communicator && facts.rank == r.culprit.rank) {
@@ -230,13 +231,13 @@ TUTTI_DECL int dumps::add_suspect(int file, request const& r) {
   constexpr duration interval = std::chrono::milliseconds(20);
   activity state{};
   thread_status status = status_of(r.culprit.pid, observed_thread);
-  for (int looks = page ? 1 : r.culprit.is_lost ? 25 : 0; looks > 0 && state != activity::absent; --looks) {
+  for (int looks = has_page ? 1 : r.culprit.is_lost ? 25 : 0; looks > 0 && state != activity::absent; --looks) {
     poll_until(nullptr, 0, steady_now() + interval);  // a process closes its connections before it has ended
     thread_status const next_status = status_of(r.culprit.pid, observed_thread);
     state = activity_of(status, next_status, interval);
     status = next_status;
   }
-  if (!page && state != activity::absent) {
+  if (!has_page && state != activity::absent) {
     return 0;
   }
   dump_head& head = settings::suspect_head;
