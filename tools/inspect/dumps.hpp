@@ -193,7 +193,8 @@ inline void read_dump(std::string const& path, std::vector<std::unique_ptr<dump_
   return scene;
 }
 
-/// Writes what is seen of processes of this host to a new file, which `read_dumps` reads.
+/// Writes what is seen of processes of this host to a new file, which `read_dumps` reads. The file is empty until it is
+/// whole.
 /// @throws std::runtime_error if the file exists, or cannot be written
 inline void save(sight const& scene, std::string const& path) {
   auto const check = [&](int code) {
@@ -201,8 +202,13 @@ inline void save(sight const& scene, std::string const& path) {
       throw std::runtime_error(path + " was not written: " + tutti::detail::describe_write_error(code));
     }
   };
-  descriptor file([&] { return ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600); });
-  check(file ? 0 : errno);
+  constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
+  descriptor const reservation([&] { return ::open(path.c_str(), flags, 0600); });
+  check(reservation ? 0 : errno);
+  std::string const draft = path + ".draft";
+  descriptor file([&] { return ::open(draft.c_str(), flags, 0600); });
+  bool const has_draft = static_cast<bool>(file);
+  int code = has_draft ? 0 : errno;
   auto const record = std::make_unique<operations_page::record>();
   std::map<std::uint32_t, std::unique_ptr<dump_head>> heads;
   for (view const& v : scene.views) {
@@ -219,16 +225,19 @@ inline void save(sight const& scene, std::string const& path) {
       tutti::detail::copy_bounded(v.channel, o.channel);
     }
   }
-  int code = 0;
   for (auto const& [pid, head] : heads) {
     mapped_page const page(pid);
     code = code != 0 ? code : tutti::detail::write_part(file.get(), page ? &*page : nullptr, *head, *record);
   }
-  if (::close(file.release()) != 0 && code == 0) {
+  if (has_draft && ::close(file.release()) != 0 && code == 0) {
+    code = errno;
+  }
+  if (code == 0 && ::rename(draft.c_str(), path.c_str()) != 0) {
     code = errno;
   }
   if (code != 0) {
     ::unlink(path.c_str());
+    has_draft ? ::unlink(draft.c_str()) : 0;
   }
   check(code);
 }
