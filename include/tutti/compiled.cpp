@@ -47,11 +47,13 @@
 #include <tutti/detail/core/control_groups.ipp>
 #include <tutti/detail/core/core_set.ipp>
 #include <tutti/detail/core/descriptor.ipp>
+#include <tutti/detail/core/dumps.ipp>
 #include <tutti/detail/core/fork_guard.ipp>
 #include <tutti/detail/core/joined_threads.ipp>
 #include <tutti/detail/core/mismatch.ipp>
 #include <tutti/detail/core/node_identity.ipp>
 #include <tutti/detail/core/operations_page.ipp>
+#include <tutti/detail/core/process_look.ipp>
 #include <tutti/detail/core/progress_list.ipp>
 #include <tutti/detail/core/standard_numbers.ipp>
 #include <tutti/detail/engine/pair_blocks.ipp>

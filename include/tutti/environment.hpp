@@ -13,9 +13,9 @@ namespace tutti::inline v0_1_0 {
 /// (tcp or file:PATH), TUTTI_HOSTS (a list, or file:PATH), TUTTI_JOB, TUTTI_INTERFACE, TUTTI_NODE and TUTTI_TIMEOUT
 /// (seconds) take precedence over all else. TUTTI_SECRET_FILE (a file that others can neither read nor write) or
 /// TUTTI_SECRET is the text by which ranks prove that they belong to the world; with TUTTI_SECRET_REQUIRED=1, a world
-/// of several ranks needs one. Ranks and sizes come from the first of torchrun, Open MPI, MPICH and Slurm that gives
-/// both. A world of several ranks has a unique name, TUTTI_JOB or the launcher's, which keeps its ranks apart from
-/// other jobs.
+/// of several ranks needs one. TUTTI_DUMPS is a folder to which ranks write dumps for tutti-inspect, at a fault and at
+/// SIGUSR2. Ranks and sizes come from the first of torchrun, Open MPI, MPICH and Slurm that gives both. A world of
+/// several ranks has a unique name, TUTTI_JOB or the launcher's, which keeps its ranks apart from other jobs.
 /// @throws error(failure::join) that names the wrong or missing variable
 [[nodiscard]] TUTTI_DECL environment read_environment();
 

@@ -253,12 +253,15 @@ BOOST_AUTO_TEST_CASE(what_the_user_sets_wins_over_every_launcher) {
                                     {"TUTTI_INTERFACE", "ib0"},
                                     {"TUTTI_NODE", "rack 3"},
                                     {"TUTTI_JOB", "j"},
+                                    {"TUTTI_DUMPS", "/shared/run 7"},
                                     {"TUTTI_LOCAL_RANK", "0"},
                                     {"TUTTI_LOCAL_SIZE", "2"}}));
   BOOST_TEST((e.patience == 250ms));
   BOOST_TEST(e.network_interface == "ib0");
   BOOST_TEST(e.node == "rack 3");
   BOOST_TEST(e.job == "j");
+  BOOST_TEST(e.dumps == "/shared/run 7");
+  BOOST_TEST(read(user).dumps.empty());
   BOOST_TEST(e.local_rank == 0U);
   BOOST_TEST(e.local_size == 2U);
   BOOST_TEST((read(extend(user, {{"TUTTI_TIMEOUT", "90"}})).patience == 90s));

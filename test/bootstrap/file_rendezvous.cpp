@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address thread waits
 #include <laws/complaints.hpp>
+#include <support/small_disk.hpp>
 #include <support/toy_hash.hpp>
 #include <tutti/detail/bootstrap/directory.hpp>
 #include <tutti/detail/bootstrap/file_rendezvous.hpp>
@@ -26,7 +27,6 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <thread>
@@ -590,23 +590,6 @@ BOOST_AUTO_TEST_CASE(its_folder_is_for_this_user_alone) {
 }
 
 namespace {
-
-/// A file system of few bytes, mounted at a path. Unmounting needs the same right as mounting.
-struct small_disk {
-  small_disk(std::string path, std::string const& bytes) : mount_point(std::move(path)) {
-    BOOST_REQUIRE(::mkdir(mount_point.c_str(), 0700) == 0);
-    is_mounted = ::mount("tmpfs", mount_point.c_str(), "tmpfs", 0, ("mode=700,size=" + bytes).c_str()) == 0;
-  }
-  small_disk(small_disk const&) = delete;
-  small_disk& operator=(small_disk const&) = delete;
-  ~small_disk() {
-    if (is_mounted) {
-      ::umount2(mount_point.c_str(), MNT_DETACH);
-    }
-  }
-  std::string mount_point;
-  bool is_mounted = false;
-};
 
 /// Lets ranks with a patience of a minute meet on a disk and exchange texts of these sizes. With `fills_disk`, the disk
 /// is full when ranks other than 0 have written theirs. All must fail at once, with the reason of the rank that could

@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_is_behind) {
   explains_behind(activity::sleeps, "hrtimer_nanosleep", "sleeps for a time that it has set");
   explains_behind(activity::sleeps, "pipe_read", "waits for a pipe");
   explains_behind(activity::sleeps, "some_function", "sleeps in the system, in some_function");
-  explains_behind(activity::unknown, "", "cannot be examined");
+  explains_behind(activity::unknown, "", "computes, or waits outside of tutti");
   world w = late_world();
   w.is(2, activity::on_lock);
   w.scene.views[2].others_compute = true;
@@ -249,5 +249,62 @@ BOOST_AUTO_TEST_CASE(output) {
   BOOST_TEST(json.find("\"waits\": {\"for\": 2, \"step\": 3, \"seconds\": 9.000, \"operation\": {\"number\": 1, "
                        "\"call\": \"allreduce(float32 x 0, ring)\", \"state\": \"started\"}}") != json.npos,
              json);
-  BOOST_TEST(inspect::quote("a\"b\\c\n") == "\"a\\\"b\\\\c?\"");
+}
+
+/// Dumps may lack one of a rank; they have the hosts, and the first error.
+BOOST_AUTO_TEST_CASE(dumps) {
+  world w = late_world();
+  w.scene.is_from_dumps = true;
+  w.scene.views[0].error = "the second";
+  w.scene.views[0].error_time = 2;
+  w.scene.views[1].error = "the first";
+  w.scene.views[1].error_time = 1;
+  w.scene.views[2].has_record = w.scene.views[2].is_seen = false;
+  w.scene.views[2].state = activity::unknown;
+  std::string const no_dump = " of world has written no dump: it was gone, or in no call";
+  w.explains("rank 2 (pid 102)" + no_dump + two_wait);
+  BOOST_TEST(inspect::explain(w.scene).back() == "the first error, of rank 1 (pid 101): the first");
+  for (auto& v : w.scene.views) {
+    v.host = "node" + std::to_string(v.rank);
+    v.pid = 100;
+  }
+  w.explains("rank 2 (node2, pid 100)" + no_dump + two_wait);
+  BOOST_TEST(
+      inspect::to_text(w.scene).find(
+          "  communicator  rank    host and pid  it       last operation                            waits for\n"
+          "  world         0 of 3  node0 100     waits    #1 allreduce(float32 x 0, ring): started  rank 2, step 3,"
+          " for 9.0 s\n") != std::string::npos);
+  w.scene.views.pop_back();
+  w.explains("rank 2" + no_dump + two_wait);
+  world quick(1);
+  quick.scene.views[0].error = "lost";
+  quick.explains("the first error, of rank 0 (pid 100): lost");
+}
+
+/// Texts in JSON are UTF-8, whatever bytes names have.
+BOOST_AUTO_TEST_CASE(json_texts) {
+  std::string const mark = "\xef\xbf\xbd";
+  auto const check = [](std::string const& text, std::string const& expected) {
+    BOOST_TEST(inspect::quote(text) == "\"" + expected + "\"");
+  };
+  check("a\"b\\c\n", "a\\\"b\\\\c?");
+  for (std::string const text : {"\x7f", "\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80", "\xed\x9f\xbf", "\xee\x80\x80",
+                                 "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf",
+                                 "Gr\xc3\xbc\xc3\x9f"
+                                 "e \xe2\x82\xac"}) {
+    check(text, text);
+    check(text + "x", text + "x");
+  }
+  for (std::string const text : {"\x80", "\xbf", "\xff", "\xc3", "\xe2\x82", "\xc0\xaf", "\xc1\xbf", "\xe0\x9f\xbf",
+                                 "\xed\xa0\x80", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80"}) {
+    std::string marks;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      marks += mark;
+    }
+    check(text, marks);
+    check(text + "x", marks + "x");
+  }
+  world w(1, "w\xe9lt");
+  std::string const json = inspect::to_json(w.scene);
+  BOOST_TEST(json.find("\"communicator\": \"w" + mark + "lt\"") != json.npos, json);
 }

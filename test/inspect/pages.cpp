@@ -49,7 +49,7 @@ communicator_facts some_facts(std::string const& name) {
 std::vector<std::string> names_on_page(std::uint32_t pid) {
   std::vector<std::string> names;
   if (mapped_page const page(pid); page) {
-    page.for_each([&](inspect::view&& v, communicator_facts const&) { names.push_back(v.name); });
+    inspect::for_each_view(page, [&](inspect::view&& v, communicator_facts const&) { names.push_back(v.name); });
   }
   return names;
 }
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(a_page_has_what_was_published_and_ends_with_the_last_commun
     BOOST_TEST((names_on_page(own_pid()) == names{"first"}));
     mapped_page const page(own_pid());
     BOOST_TEST(page.job() == "a job");
-    page.for_each([&](inspect::view&& v, communicator_facts const& facts) {
+    inspect::for_each_view(page, [&](inspect::view&& v, communicator_facts const& facts) {
       BOOST_TEST((v.rank == 1 && v.size == 3 && v.communicator == tutti::hash("first")));
       BOOST_TEST((facts.local_members == some_facts("").local_members));
       BOOST_TEST_REQUIRE(v.operations.size() == 1U);
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(a_record_is_empty_for_its_next_communicator) {
   }
   record_owner const next;
   next->publish(some_facts("next"));
-  mapped_page(own_pid()).for_each([&](inspect::view&& v, communicator_facts const&) {
+  inspect::for_each_view(mapped_page(own_pid()), [&](inspect::view&& v, communicator_facts const&) {
     BOOST_TEST(v.name == "next");
     BOOST_TEST(v.operations.empty());
     BOOST_TEST(!v.noted_wait);
@@ -192,20 +192,70 @@ BOOST_AUTO_TEST_CASE(records_are_not_mixed) {
   mapped_page const page(own_pid());
   bool is_whole = true;
   std::size_t reads = 0;
-  for (std::size_t tries = 0; tries < 2000 || (reads < 200 && tries < 100'000'000); ++tries) {
-    page.for_each([&](inspect::view&& v, communicator_facts const& facts) {
+  std::size_t copy_reads = 0;
+  auto const check = [&](inspect::view const& v, communicator_facts const& facts) {
+    is_whole = is_whole && v.name == std::to_string(v.communicator) &&
+               facts.local_members[0].pid == static_cast<std::uint32_t>(v.communicator);
+    for (auto const& e : v.operations) {
+      is_whole = is_whole && e.call_record.count == v.communicator && e.number.sequence == v.communicator;
+    }
+  };
+  auto const copy = std::make_unique<operations_page::record>();
+  for (std::size_t tries = 0; tries < 2000 || (reads + copy_reads < 400 && tries < 100'000'000); ++tries) {
+    inspect::for_each_view(page, [&](inspect::view&& v, communicator_facts const& facts) {
       ++reads;
-      is_whole = is_whole && v.name == std::to_string(v.communicator) &&
-                 facts.local_members[0].pid == static_cast<std::uint32_t>(v.communicator);
-      for (auto const& e : v.operations) {
-        is_whole = is_whole && e.call_record.count == v.communicator && e.number.sequence == v.communicator;
-      }
+      check(v, facts);
     });
+    copy->copy((*page).records[1]);
+    inspect::for_each_view(
+        1, [&](std::size_t) -> tutti::detail::communicator_record const& { return *copy; },
+        [] { return tutti::steady_now(); },
+        [&](inspect::view&& v, communicator_facts const& facts) {
+          ++copy_reads;
+          check(v, facts);
+        });
   }
   is_over = true;
   writer.join();
   BOOST_TEST(is_whole);
-  BOOST_TEST(reads >= 200U);
+  BOOST_TEST(reads + copy_reads >= 400U);
+  BOOST_TEST(copy_reads > 0U);
+}
+
+/// A copy of a record that changes under it has no mixed operation.
+BOOST_AUTO_TEST_CASE(operations_are_not_mixed_in_copies) {
+  record_owner const owner;
+  owner->publish(some_facts("world"));
+  std::atomic<bool> is_over{false};
+  std::thread writer([&] {
+    tutti::recorder r(owner->operations());
+    for (std::uint64_t i = 0; !is_over.load(std::memory_order_relaxed); ++i) {
+      tutti::call c = tutti::make_call(tutti::operation_kind::barrier, "", "", "star");
+      c.count = i;
+      r.note({.place = i, .begin = tutti::time_point(i), .last_look = tutti::time_point(i)});
+      r.finish(r.start(c, {i}), tutti::recorder::state::completed);
+    }
+  });
+  auto const copy = std::make_unique<operations_page::record>();
+  bool is_whole = true;
+  std::size_t operations = 0;
+  std::size_t waits = 0;
+  for (std::size_t tries = 0; tries < 100'000'000 && (operations < 2000000 || waits < 200); ++tries) {
+    copy->copy(*owner);
+    copy->operations().for_each([&](tutti::recorder::entry const& e) {
+      ++operations;
+      is_whole = is_whole && e.call_record.count == e.place && e.number.sequence == e.place;
+    });
+    if (tutti::recorder::wait w; copy->operations().read(w)) {
+      ++waits;
+      is_whole = is_whole && w.begin == w.last_look && static_cast<std::uint64_t>(w.begin.count()) == w.place;
+    }
+  }
+  is_over = true;
+  writer.join();
+  BOOST_TEST(is_whole);
+  BOOST_TEST(operations >= 2000000U);
+  BOOST_TEST(waits >= 200U);
 }
 
 /// Whatever a page holds, it is read and explained without a crash.

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -74,7 +75,7 @@ inline constexpr tutti::duration settling = std::chrono::milliseconds(200);
     case activity::absent:
       return "is gone";
     case activity::unknown:
-      return "cannot be examined";
+      return "computes, or waits outside of tutti";
     case activity::sleeps:
       break;
   }
@@ -93,7 +94,8 @@ class explanation {
   explicit explanation(sight const& scene) : scene_(scene) {
     for (std::size_t i = 0; i < scene_.views.size(); ++i) {
       number_of_[{scene_.views[i].communicator, scene_.views[i].rank}] = i;
-      ++ranks_of_process_[{scene_.views[i].communicator, scene_.views[i].pid}];
+      ++ranks_of_process_[process_key(scene_.views[i])];
+      hosts_.insert(scene_.views[i].host);
       waits_.push_back(waiting_operation(scene_.views[i], scene_.now));
     }
   }
@@ -117,6 +119,7 @@ class explanation {
       texts.push_back(sentence(*end));
     }
     add_ranks_that_cannot_run(texts);
+    add_first_error(texts);
     if (texts.empty()) {
       texts.push_back(quiet_sentence());
     }
@@ -133,6 +136,10 @@ class explanation {
     std::size_t last = 0;                ///< view that waits for the rank itself, the longest
   };
 
+  /// A communicator, and a process with ranks of it.
+  using process_number = std::tuple<std::uint64_t, std::string, std::uint32_t>;
+
+  [[nodiscard]] static process_number process_key(view const& v) { return {v.communicator, v.host, v.pid}; }
   [[nodiscard]] view const& at(std::size_t i) const { return scene_.views[i]; }
   [[nodiscard]] tutti::duration wait_time(std::size_t i) const { return scene_.now - at(i).noted_wait->begin; }
   [[nodiscard]] view const* find(std::uint64_t communicator, rank_type rank) const {
@@ -154,9 +161,10 @@ class explanation {
     if (waits_[match->second] != nullptr) {
       return match->second;
     }
-    bool const is_alone = ranks_of_process_.at({target.communicator, target.pid}) == 1;
+    bool const is_alone = ranks_of_process_.at(process_key(target)) == 1;
     for (std::size_t k = 0; k < none; ++k) {
-      if (waits_[k] != nullptr && at(k).pid == target.pid && (is_alone || thread_of(at(k)) == thread_of(target))) {
+      if (waits_[k] != nullptr && are_of_one_process(at(k), target) &&
+          (is_alone || thread_of(at(k)) == thread_of(target))) {
         return k;
       }
     }
@@ -209,10 +217,11 @@ class explanation {
     return std::all_of(end.circle.begin(), end.circle.end(), [&](std::size_t i) { return wait_time(i) >= settling; });
   }
 
-  /// "rank 3 (pid 4242)"; with the thread, if the process has several ranks.
+  /// "rank 3 (pid 4242)"; with the host, if there are several, and the thread, if the process has several ranks.
   [[nodiscard]] std::string rank_text(view const& v) const {
-    std::string text = "rank " + std::to_string(v.rank) + " (pid " + std::to_string(v.pid);
-    if (ranks_of_process_.at({v.communicator, v.pid}) > 1) {
+    std::string text = "rank " + std::to_string(v.rank) + " (" + (hosts_.size() > 1 ? v.host + ", " : "") + "pid " +
+                       std::to_string(v.pid);
+    if (ranks_of_process_.at(process_key(v)) > 1) {
       text += ", thread " + std::to_string(thread_of(v));
     }
     return text + ")";
@@ -269,11 +278,16 @@ class explanation {
     view const* const v = find(end.communicator, end.rank);
     if (v == nullptr) {
       return "rank " + std::to_string(end.rank) + " of " + at(end.last).name +
-             " is not seen here, mostly because it runs on another host: inspect it there" + waiting_text(end.waiting);
+             (scene_.is_from_dumps ? " " + no_dump_text()
+                                   : " is not seen here, mostly because it runs on another host: inspect it there") +
+             waiting_text(end.waiting);
     }
     std::string text = rank_text(*v);
     if (v->state == activity::absent) {
       return text + " of " + v->name + " is gone" + waiting_text(end.waiting);
+    }
+    if (!v->is_seen) {
+      return text + " of " + v->name + " " + no_dump_text() + waiting_text(end.waiting);
     }
     if (!v->has_record) {
       return text + " of " + v->name + " has left it, or keeps no record; it " + activity_text(*v) +
@@ -290,6 +304,8 @@ class explanation {
     }
     return text + waiting_text(end.waiting);
   }
+
+  [[nodiscard]] static std::string no_dump_text() { return "has written no dump: it was gone, or in no call"; }
 
   [[nodiscard]] auto operation_key(std::size_t i) const {
     return std::tuple(at(i).communicator, waits_[i]->number, waits_[i]->call_record.fingerprint());
@@ -341,8 +357,8 @@ class explanation {
   /// The view of the same rank in that communicator, or null.
   [[nodiscard]] view const* view_in(std::uint64_t communicator, view const& v) const {
     for (view const& candidate : scene_.views) {
-      if (candidate.communicator == communicator && candidate.pid == v.pid &&
-          (ranks_of_process_.at({communicator, v.pid}) == 1 || thread_of(candidate) == thread_of(v))) {
+      if (candidate.communicator == communicator && are_of_one_process(candidate, v) &&
+          (ranks_of_process_.at(process_key(candidate)) == 1 || thread_of(candidate) == thread_of(v))) {
         return &candidate;
       }
     }
@@ -358,6 +374,17 @@ class explanation {
       }
     }
   }
+  void add_first_error(std::vector<std::string>& texts) const {
+    view const* first = nullptr;
+    for (view const& v : scene_.views) {
+      if (!v.error.empty() && (first == nullptr || v.error_time < first->error_time)) {
+        first = &v;
+      }
+    }
+    if (first != nullptr) {
+      texts.push_back("the first error, of " + rank_text(*first) + ": " + first->error);
+    }
+  }
   /// Describes ranks that do not wait for a certain other one.
   [[nodiscard]] std::string quiet_sentence() const {
     for (view const& v : scene_.views) {
@@ -367,11 +394,12 @@ class explanation {
       }
     }
     std::map<std::string, std::size_t> counts;
-    std::map<std::pair<std::uint32_t, std::uint32_t>, std::string> threads;
+    std::map<std::tuple<std::string, std::uint32_t, std::uint32_t>, std::string> threads;
     for (std::size_t i = 0; i < scene_.views.size(); ++i) {
-      std::string& words = threads[{at(i).pid, thread_of(at(i))}];
+      std::string& words = threads[{at(i).host, at(i).pid, thread_of(at(i))}];
       words = waits_[i] != nullptr ? "waits for a message of any rank"
               : !words.empty()     ? words
+              : !at(i).is_seen     ? "has written no dump"
               : !at(i).has_record  ? "keeps no record"
                                    : activity_text(at(i));
     }
@@ -388,7 +416,8 @@ class explanation {
 
   sight const& scene_;
   std::map<std::pair<std::uint64_t, rank_type>, std::size_t> number_of_;
-  std::map<std::pair<std::uint64_t, std::uint32_t>, std::size_t> ranks_of_process_;
+  std::map<process_number, std::size_t> ranks_of_process_;
+  std::set<std::string> hosts_;
   std::vector<tutti::recorder::entry const*> waits_;  ///< operation for which a view waits, or null
   std::map<std::tuple<std::uint64_t, rank_type, std::size_t>, chain_end> ends_;
 };

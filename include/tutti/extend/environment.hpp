@@ -32,6 +32,7 @@ struct environment {
   std::string job;                   ///< unique name of this job; empty in a world of one
   std::string network_interface;     ///< network interface to use; empty: the one on the route
   std::string node;                  ///< name that identifies this host; empty: the system's
+  std::string dumps;                 ///< folder to which ranks write dumps at a fault and at SIGUSR2; empty: none
   std::string role;                  ///< label of this rank in a list of hosts
   duration patience = join_timeout;  ///< longest wait for the other ranks
   world_secret secret;               ///< key by which the ranks prove that they are of this world; mostly none

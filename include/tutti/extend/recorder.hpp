@@ -80,6 +80,9 @@ class recorder {
       }
     }
 
+    /// Copies another memory, without what is being written there. @pre no thread reads this one
+    TUTTI_DECL void copy(storage const& source) noexcept;
+
     /// Removes everything.
     TUTTI_DECL void clear() noexcept;
 

@@ -53,6 +53,35 @@ TUTTI_DECL bool recorder::storage::read(wait& result) const noexcept {
   return version != 0 && version % 2 == 0 && wait_.version.load(std::memory_order_relaxed) == version;
 }
 
+TUTTI_DECL void recorder::storage::copy(storage const& source) noexcept {
+  auto const copy_word = [](word& target, word const& value) { write(target, value.load(std::memory_order_acquire)); };
+  copy_word(start_count_, source.start_count_);
+  for (std::size_t i = 0; i < capacity; ++i) {
+    record& target = records_[i];
+    record const& r = source.records_[i];
+    std::uint64_t const first = r.place_and_state.load(std::memory_order_acquire);
+    copy_word(target.sequence, r.sequence);
+    copy_word(target.pair, r.pair);
+    copy_word(target.count, r.count);
+    copy_word(target.root_and_identity, r.root_and_identity);
+    for (std::size_t k = 0; k < call_words; ++k) {
+      copy_word(target.rest_of_call[k], r.rest_of_call[k]);
+    }
+    for (std::size_t k = 0; k < label_words; ++k) {
+      copy_word(target.label[k], r.label[k]);
+    }
+    std::uint64_t const last = r.place_and_state.load(std::memory_order_relaxed);
+    write(target.place_and_state, (first & 3U) != 0 && (last & 3U) != 0 && first >> 2 == last >> 2 ? last : 0);
+  }
+  std::uint64_t const version = source.wait_.version.load(std::memory_order_acquire);
+  copy_word(wait_.place, source.wait_.place);
+  copy_word(wait_.begin, source.wait_.begin);
+  copy_word(wait_.last_look, source.wait_.last_look);
+  copy_word(wait_.peer_and_step, source.wait_.peer_and_step);
+  copy_word(wait_.thread, source.wait_.thread);
+  write(wait_.version, source.wait_.version.load(std::memory_order_relaxed) == version ? version : 0);
+}
+
 TUTTI_DECL void recorder::storage::clear() noexcept {
   write(start_count_, 0);
   write(wait_.version, 0);

@@ -46,6 +46,7 @@ class environment_reader {
     }
     settings.network_interface = get("TUTTI_INTERFACE").value_or("");
     settings.node = get("TUTTI_NODE").value_or("");
+    settings.dumps = get("TUTTI_DUMPS").value_or("");
     find_place(settings);
     require_job(settings);
     settings.secret = read_secret(variables_, settings.size);

@@ -4,6 +4,7 @@
 #include <tutti/detail/bootstrap/file_rendezvous.hpp>
 #include <tutti/detail/bootstrap/launched_rendezvous.hpp>
 #include <tutti/detail/bootstrap/tcp_rendezvous.hpp>
+#include <tutti/detail/core/dumps.hpp>
 #include <tutti/detail/core/operations_page.hpp>
 #include <tutti/detail/net/address.hpp>
 
@@ -16,6 +17,9 @@ TUTTI_DECL launched_rendezvous::launched_rendezvous(environment const& settings)
       interface_(settings.network_interface),
       node_(settings.node),
       secret_(settings.secret) {
+  if (!settings.dumps.empty()) {
+    dumps::begin(settings.dumps, settings.rank);
+  }
   record_owner::set_job(settings.job);
   membership const me{settings.rank, settings.size, settings.job, settings.role, settings.patience, settings.secret};
   if (settings.size > 1 && !settings.directory.empty()) {

@@ -3,6 +3,7 @@
 
 #include <tutti/detail/base/linkage.hpp>
 #include <tutti/detail/communicator/end_function.hpp>
+#include <tutti/detail/core/dumps.hpp>
 #include <tutti/detail/core/owner.hpp>
 #include <tutti/extend/error.hpp>
 #include <tutti/extend/message.hpp>
@@ -183,8 +184,11 @@ class untyped_operation {
   [[nodiscard]] TUTTI_DECL std::uint32_t step_number() const noexcept;
   [[nodiscard]] TUTTI_DECL bool find_culprit();
   [[nodiscard]] TUTTI_DECL wait_outcome wait_or_find_culprit(wait_target const& target, duration limit);
+  TUTTI_DECL void fail_epoch(tutti::fault const& cause);
+  [[nodiscard]] TUTTI_DECL local_suspect find_suspect(error const& cause) const;
   TUTTI_DECL void end_with_error(error&& cause);
   TUTTI_DECL void end_with_error(std::exception_ptr exception, tutti::fault const& cause, char const* text);
+  TUTTI_DECL void record_error(std::exception_ptr exception, char const* text);
   [[nodiscard]] TUTTI_DECL error make_error(failure kind, std::string_view text,
                                             std::vector<rank_type> const& at_fault) const;
   [[nodiscard]] TUTTI_DECL tutti::fault own_fault() const noexcept;

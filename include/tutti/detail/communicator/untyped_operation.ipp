@@ -140,22 +140,46 @@ TUTTI_DECL void untyped_operation::throw_exception() {
   std::rethrow_exception(error_);
 }
 
-/// Ends the operation with an error: every rank is told, and no peer reads this memory any more.
 TUTTI_DECL void untyped_operation::end_with_error(error&& cause) {
+  tutti::fault const f{cause.kind(), cause.at_fault().empty() ? no_rank : cause.at_fault().front(), state_.rank};
+  fail_epoch(f);
+  bool const is_intended = f.kind == failure::aborted || (f.kind == failure::cancelled && f.culprit == state_.rank);
+  int const code =
+      is_intended ? 0
+                  : dumps::write(state_.record->identity(), cause.what(), find_suspect(cause));  // with the last wait
   try {
-    throw std::move(cause);
+    throw code == 0 ? std::move(cause) : error(cause.facts(), cause.what() + dumps::describe_failure(code));
   } catch (error const& e) {
-    end_with_error(std::current_exception(),
-                   {e.kind(), e.at_fault().empty() ? no_rank : e.at_fault().front(), state_.rank}, e.what());
+    record_error(std::current_exception(), e.what());
   }
 }
 TUTTI_DECL void untyped_operation::end_with_error(std::exception_ptr exception, tutti::fault const& cause,
                                                   char const* text) {
+  fail_epoch(cause);
+  record_error(std::move(exception), text);
+}
+/// The rank that is late or gone, if it is another process of this host.
+TUTTI_DECL local_suspect untyped_operation::find_suspect(error const& cause) const {
+  bool const is_alone =
+      cause.at_fault().size() == 1 && (cause.kind() == failure::deadline || cause.kind() == failure::peer_lost);
+  rank_type const r = is_alone ? cause.at_fault().front() : state_.rank;
+  member const& self = state_.members[state_.rank];
+  bool const is_neighbour =
+      r < state_.size() && state_.members[r].host == self.host && state_.members[r].pid != self.pid;
+  return is_neighbour
+             ? local_suspect{r, static_cast<std::uint32_t>(state_.members[r].pid), cause.kind() == failure::peer_lost}
+             : local_suspect{};
+}
+/// Fails the epoch: every rank is told, and no peer reads this memory any more.
+TUTTI_DECL void untyped_operation::fail_epoch(tutti::fault const& cause) {
   cancellation_shield const shield(cancellation_shield::points::silent);
-  error_ = std::move(exception);
   state_.transport.revoke(cause);
   state_.kin->tell(state_.transport.fault());
   state_.transport.quiesce();
+}
+TUTTI_DECL void untyped_operation::record_error(std::exception_ptr exception, char const* text) {
+  cancellation_shield const shield(cancellation_shield::points::silent);
+  error_ = std::move(exception);
   state_.recent.finish(recorded_at_, recorder::state::failed);
   if (state_.trace_functions.record != nullptr) {
     state_.trace_functions.record(

@@ -30,6 +30,11 @@ class shared_text {
       words_[i].store(word, std::memory_order_release);
     }
   }
+  void copy(shared_text const& source) noexcept {
+    for (std::size_t i = 0; i < Words; ++i) {
+      words_[i].store(source.words_[i].load(std::memory_order_acquire), std::memory_order_release);
+    }
+  }
   [[nodiscard]] std::string load() const {
     char text[8 * Words];
     for (std::size_t i = 0; i < Words; ++i) {
@@ -77,6 +82,9 @@ class communicator_record {
   TUTTI_DECL void publish(communicator_facts const& facts) noexcept;
   /// Takes the record from its communicator.
   TUTTI_DECL void end() noexcept;
+  /// Copies another record, without what is being written there; no communicator has the copy if the other record
+  /// changes hands meanwhile. Async-signal-safe. @pre no thread reads this record
+  TUTTI_DECL void copy(communicator_record const& source) noexcept;
 
   [[nodiscard]] recorder::storage& operations() noexcept { return operations_; }
   [[nodiscard]] recorder::storage const& operations() const noexcept { return operations_; }
@@ -86,6 +94,7 @@ class communicator_record {
     std::uint64_t const tenancy = tenancy_.load(std::memory_order_acquire);
     return tenancy % 2 == 1 && publication_.load(std::memory_order_acquire) == tenancy ? tenancy : 0;
   }
+  [[nodiscard]] std::uint64_t identity() const noexcept { return identity_.load(std::memory_order_acquire); }
   /// Reads the facts. What is read of the record is true if `tenancy` is the same before and after that.
   [[nodiscard]] TUTTI_DECL communicator_facts facts() const;
 
@@ -141,6 +150,12 @@ class record_owner {
 
   /// Sets the name of the job, on this process's page.
   TUTTI_DECL static void set_job(std::string_view job) noexcept;
+
+  /// Calls `read(page, object)` with the page of this process, while no record is taken or given back. Returns false if
+  /// there is no page.
+  /// @param in_handler called from a signal handler: returns false, too, if a thread takes or gives back a record now
+  TUTTI_DECL static bool visit_page(void (*read)(operations_page const& page, void* object), void* object,
+                                    bool in_handler) noexcept;
 
  private:
   class page;

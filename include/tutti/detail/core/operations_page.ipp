@@ -43,6 +43,25 @@ TUTTI_DECL void communicator_record::end() noexcept {
   tenancy_.store(tenancy_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
 }
 
+TUTTI_DECL void communicator_record::copy(communicator_record const& source) noexcept {
+  auto const copy_word = [](word& target, word const& value) {
+    target.store(value.load(std::memory_order_acquire), std::memory_order_release);
+  };
+  std::uint64_t const tenancy = source.tenancy();
+  copy_word(identity_, source.identity_);
+  copy_word(rank_and_size_, source.rank_and_size_);
+  copy_word(thread_, source.thread_);
+  copy_word(local_size_, source.local_size_);
+  name_.copy(source.name_);
+  for (std::size_t i = 0; i < member_limit; ++i) {
+    copy_word(local_members_[i], source.local_members_[i]);
+  }
+  operations_.copy(source.operations_);
+  std::uint64_t const last = source.tenancy() == tenancy ? tenancy : 0;
+  tenancy_.store(last, std::memory_order_relaxed);
+  publication_.store(last, std::memory_order_release);
+}
+
 TUTTI_DECL communicator_facts communicator_record::facts() const {
   auto const read = [](word const& source) { return source.load(std::memory_order_acquire); };
   communicator_facts facts;
@@ -67,9 +86,14 @@ class record_owner::page {
   /// have held it.
   class lock {
    public:
-    lock() noexcept {
+    /// @param may_wait false, in a signal handler: the lock is not taken if a thread holds it, perhaps this one
+    explicit lock(bool may_wait = true) noexcept {
       std::uint64_t const mark = std::uint64_t{fork_guard::generation()} + 1;
       for (std::uint64_t holder = 0; !holder_.compare_exchange_weak(holder, mark, std::memory_order_acquire);) {
+        if (holder == mark && !may_wait) {
+          is_held_ = false;
+          return;
+        }
         if (holder == mark) {
           ::sched_yield();
           holder = 0;
@@ -78,10 +102,17 @@ class record_owner::page {
     }
     lock(lock const&) = delete;
     lock& operator=(lock const&) = delete;
-    ~lock() { holder_.store(0, std::memory_order_release); }
+    ~lock() {
+      if (is_held_) {
+        holder_.store(0, std::memory_order_release);
+      }
+    }
+    [[nodiscard]] explicit operator bool() const noexcept { return is_held_; }
 
    private:
     inline static std::atomic<std::uint64_t> holder_{0};
+
+    bool is_held_ = true;
   };
 
   explicit page(page* parents) noexcept : parents_(parents) {}
@@ -95,8 +126,7 @@ class record_owner::page {
 
   /// The page of this process, made if there is none; null if none can be made. @pre the lock is held
   [[nodiscard]] static page* current() noexcept {
-    std::uint32_t const generation = fork_guard::generation();
-    if (current_ == nullptr || current_->generation_ != generation) {
+    if (!has_current()) {
       auto* const candidate = new (std::nothrow) page(current_);
       if (candidate == nullptr || !candidate->open()) {
         delete candidate;
@@ -132,14 +162,19 @@ class record_owner::page {
   /// Sets the name of the job, for this page and later ones. @pre the lock is held
   static void set_job(std::string_view job) noexcept {
     job_.store(job);
-    if (current_ != nullptr && current_->generation_ == fork_guard::generation()) {
+    if (has_current()) {
       current_->memory_->job.store(job);
     }
   }
+  /// The memory of this process's page, or null. @pre the lock is held
+  [[nodiscard]] static operations_page const* memory() noexcept { return has_current() ? current_->memory_ : nullptr; }
 
  private:
   static_assert(operations_page::record_count == 64, "a bit for each");
 
+  [[nodiscard]] static bool has_current() noexcept {
+    return current_ != nullptr && current_->generation_ == fork_guard::generation();
+  }
   [[nodiscard]] std::uint64_t occupancy() const noexcept { return memory_->occupancy.load(std::memory_order_relaxed); }
   [[nodiscard]] bool open() noexcept {
     static_assert(sizeof(off_t) == 8, "compile with -D_FILE_OFFSET_BITS=64");
@@ -210,6 +245,16 @@ TUTTI_DECL record_owner::~record_owner() {
 TUTTI_DECL void record_owner::set_job(std::string_view job) noexcept {
   page::lock const lock;
   page::set_job(job);
+}
+
+TUTTI_DECL bool record_owner::visit_page(void (*read)(operations_page const& page, void* object), void* object,
+                                         bool in_handler) noexcept {
+  page::lock const lock(!in_handler);
+  operations_page const* const memory = lock ? page::memory() : nullptr;
+  if (memory != nullptr) {
+    read(*memory, object);
+  }
+  return memory != nullptr;
 }
 
 }  // namespace tutti::detail::core

@@ -56,6 +56,7 @@ class occupied_numbers {
   static void watch_forks() noexcept {
     [[maybe_unused]] static int const registration = ::pthread_atfork(
         [] {
+          forks = true;
           if (!holds) {
             lock();
           }
@@ -64,14 +65,18 @@ class occupied_numbers {
           if (!holds) {
             unlock();
           }
+          forks = false;
         },
         [] {  // async-signal-safe
           cancellation_shield const shield;
           vacate();
           users = 0;
           unlock();
+          forks = false;
         });
   }
+
+  [[nodiscard]] static bool is_locked_by_this_thread() noexcept { return holds || forks; }
 
   [[nodiscard]] static bool is_free(int fd) noexcept { return ::fcntl(fd, F_GETFD) < 0 && errno == EBADF; }
 
@@ -99,6 +104,7 @@ class occupied_numbers {
 
   static constinit inline std::atomic<bool> busy{false};
   static constinit inline thread_local bool holds = false;  ///< this thread has the lock, or waits for it
+  static constinit inline thread_local bool forks = false;  ///< this thread is in a call of fork
   static constinit inline unsigned users = 0;
   static constinit inline unsigned numbers = 0;  ///< occupied numbers, one bit each
 };
@@ -118,6 +124,10 @@ TUTTI_DECL standard_numbers::~standard_numbers() {
   if (!fork_guard::forked_since(owner_)) {
     occupied_numbers().leave();
   }
+}
+
+TUTTI_DECL bool standard_numbers::are_usable_in_handler() noexcept {
+  return !occupied_numbers::is_locked_by_this_thread();
 }
 
 }  // namespace tutti::detail::core
