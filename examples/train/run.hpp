@@ -209,6 +209,10 @@ void train_in(Communicator& world, job const& work, session& session, fault_inje
 template <class Communicator>
 int train_as_member(Communicator& world, job const& work) {
   using transport = typename Communicator::transport_type;
+  bool const keeps_checkpoints = !work.options.checkpoints.folder.empty();
+  if (!keeps_checkpoints) {
+    let_signals_end(world);
+  }
   expect_ranks(work.options, world.size());
   std::string const local_choice = local_gpu_choice(world, work.options);
   auto gpu_indices = gpu_indices_of(world, work.options, local_choice);
@@ -234,6 +238,9 @@ int train_as_member(Communicator& world, job const& work) {
         world, tutti::join_timeout, [&](auto& now) { train_in(now, work, session, injection, is_continued); },
         [&](auto& smaller, tutti::error const& cause) {
           is_continued = true;
+          if (!keeps_checkpoints) {
+            let_signals_end(smaller);
+          }
           auto const state = tutti::nn::latest_state(smaller, session.model(), session.history());
           session.shrink(state, smaller.rank(), names_in(smaller), gpu_indices_of(smaller, work.options, local_choice),
                          cause.what());
@@ -252,16 +259,9 @@ inline training_trace trace_for(job const& work) {
       {{}, work.options.trace.empty() ? tutti::switched_trace() : tutti::switched_trace(work.options.trace_events)}};
 }
 
-/// Makes signals stop a training that keeps checkpoints.
-inline void handle_signals_for(job const& work) {
-  if (!work.options.checkpoints.folder.empty()) {
-    handle_stop_signals();
-  }
-}
-
 template <class Transport>
 outcomes train_over(job const& work, tutti::world_options<Transport> const& settings = {}) {
-  handle_signals_for(work);
+  handle_stop_signals();
   return tutti::spawn<Transport>(
       work.options.ranks, [&](auto& world) { return train_as_member(world, work); }, settings, trace_for(work));
 }
@@ -269,8 +269,8 @@ outcomes train_over(job const& work, tutti::world_options<Transport> const& sett
 /// Trains as one process of a launcher's world.
 template <class Transport>
 outcomes train_in_launched_world(job const& work, tutti::world_options<Transport> const& settings = {}) {
-  handle_signals_for(work);
   auto world = tutti::join<Transport>(settings, trace_for(work));
+  handle_stop_signals();
   if (work.options.ranks_given && work.options.ranks != world.size()) {
     throw std::runtime_error("--ranks says " + std::to_string(work.options.ranks) + ", but the launcher started " +
                              std::to_string(world.size()) + "; leave the option out under a launcher");

@@ -184,7 +184,7 @@ class on_asio {
       return;
     }
     int const handle = [this] {
-      detail::exclusion const alone(state());
+      detail::exclusion const turn(state());
       return world_.transport().arm();
     }();
     world_.poll();
@@ -236,7 +236,7 @@ class on_asio {
   }
 
   void disarm() {
-    detail::exclusion const alone(state());
+    detail::exclusion const turn(state());
     world_.transport().disarm();
   }
   void rest() {

@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(an_object_is_lent_while_no_thread_is_inside) {
   BOOST_TEST(user.leave());
   BOOST_TEST(user.borrow());
   BOOST_TEST(!user.borrow());
-  BOOST_TEST((user.try_enter() == entry::lent));
+  BOOST_TEST((user.try_enter() == entry::loan));
   user.give_back();
   BOOST_TEST((user.try_enter() == entry::first));
   entry second = entry::first;

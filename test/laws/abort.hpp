@@ -236,7 +236,7 @@ class shared_count {
   std::atomic<int>* count_;
 };
 
-/// Calls `f`, which must end as rank 0 of the world wants it, on a communicator of which that rank is no member.
+/// Calls `f`, which must end as rank 0 of the world wants it, on a communicator that lacks this rank.
 template <class F>
 [[nodiscard]] std::string is_ended_from_elsewhere(std::string const& reason, F f) {
   try {

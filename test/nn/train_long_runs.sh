@@ -55,11 +55,30 @@ stopped rank USR1 '--transport shared_memory --strategy gossip --sharded-checkpo
 stopped parent TERM '--transport tcp --strategy parameter_server'
 [ $((step % 16)) = 0 ] || wrong "servers stop after an epoch, not after step $step"
 
-# Without checkpoints a signal does what it always does.
-begin $endless --transport loopback
-until_shown 'epoch 1/'
-kill -TERM $pid
-if wait $pid; then wrong 'a signal without --checkpoint'; fi
+# Without checkpoints a signal ends all ranks in order.
+ended() {  # receiver of the signal, signal, its number, options
+  begin $endless $4
+  until_shown 'epoch 1/'
+  case $1 in
+    parent) kill -$2 $pid ;;
+    group) kill -$2 -$pid ;;
+    rank) kill -$2 $(cat /proc/$pid/task/*/children | tr ' ' '\n' | sed -n 2p) ;;
+  esac
+  status=0
+  wait $pid || status=$?
+  [ $status = $((128 + $3)) ] || wrong "$1, $2, $4: status $status"
+  shows "^train: rank [0-2] (.*) aborted the world: SIG$2\$" log
+  if grep -q 'is gone' log; then wrong "$1, $2, $4: a rank is gone"; fi
+}
+ended parent TERM 15 '--transport loopback'
+ended parent USR1 10 '--transport shared_memory'
+ended rank TERM 15 '--transport tcp'
+shows '^train: rank 1 (' log
+ended group TERM 15 '--transport tcp --strategy local_sgd'
+ended rank TERM 15 '--transport tcp --on-fault continue'
+ended rank TERM 15 '--transport shared_memory --strategy gossip'
+ended rank TERM 15 '--transport tcp --strategy parameter_server'
+ended parent TERM 15 '--transport tcp --strategy parameter_server'
 
 # Killed at random times. All ranks are gone before the next run, which may not find the folder in use.
 rm -rf kept lines.jsonl

@@ -73,7 +73,7 @@ struct rank_state : progress_entry {
   /// Begins a turn like `enter`, but does not note a conflict. @pre calls_system
   [[nodiscard, gnu::always_inline]] sole_user::entry try_enter() noexcept {
     sole_user::entry const result = user.try_enter();
-    return result == sole_user::entry::lent ? enter_after_loan() : result;
+    return result == sole_user::entry::loan ? enter_after_loan() : result;
   }
   [[gnu::always_inline]] void claim() noexcept {
     if (progress_list::is_free(*this) ? !operations.empty() : !progress_list::is_of_this_thread(*this)) [[unlikely]] {

@@ -114,8 +114,8 @@ TUTTI_DECL void rank_state::poll() {
 }
 
 TUTTI_DECL sole_user::entry rank_state::enter_after_loan() noexcept {
-  sole_user::entry result = sole_user::entry::lent;
-  while (result == sole_user::entry::lent && !is_inherited()) {  // a forked child lacks the other thread
+  sole_user::entry result = sole_user::entry::loan;
+  while (result == sole_user::entry::loan && !is_inherited()) {  // a forked child lacks the other thread
     ::sched_yield();
     result = user.try_enter();
   }

@@ -145,9 +145,11 @@ TUTTI_DECL void untyped_operation::end_with_error(error&& cause) {
   try {
     throw std::move(cause);
   } catch (error const& e) {
-    tutti::fault const known = state_.transport.fault();  // an error lacks some facts: of an abort, who and why
-    tutti::fault const own{e.kind(), e.at_fault().empty() ? no_rank : e.at_fault().front(), state_.rank};
-    end_with_error(std::current_exception(), known ? known : own, e.what());
+    tutti::fault fault = state_.transport.fault();  // an error has not all that a fault has
+    if (!fault) {
+      fault = {e.kind(), e.at_fault().empty() ? no_rank : e.at_fault().front(), state_.rank};
+    }
+    end_with_error(std::current_exception(), fault, e.what());
   }
 }
 TUTTI_DECL void untyped_operation::end_with_error(std::exception_ptr exception, tutti::fault const& cause,
@@ -360,7 +362,7 @@ TUTTI_DECL void untyped_operation::cancel() {
     state_.operations.erase(*this);
     return;
   }
-  exclusion const alone(state_);
+  exclusion const turn(state_);
   state_.claim();
   if (state_.is_advancing) {  // the operation uses its memory
     is_given_up_ = !has_ended_;

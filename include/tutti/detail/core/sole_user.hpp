@@ -18,7 +18,7 @@ namespace tutti::inline v0_1_0::detail::inline core {
 /// an object call `try_enter`, an atomic exchange.
 class sole_user {
  public:
-  enum class entry : std::uint8_t { first, again, conflict, lent };
+  enum class entry : std::uint8_t { first, again, conflict, loan };
 
   /// Returns `first`, to be followed by `leave`, or `again` for the thread that is inside already, or `conflict`.
   [[nodiscard, gnu::always_inline]] entry enter() noexcept {
@@ -33,7 +33,7 @@ class sole_user {
     refuse_all();
     return entry::conflict;
   }
-  /// Enters an object that may be lent, like `enter`; but a conflict is not noted, and `lent` means that the object is
+  /// Enters an object that may be lent, like `enter`; but a conflict is not noted, and `loan` means that the object is
   /// about to be given back.
   [[nodiscard, gnu::always_inline]] entry try_enter() noexcept {
     void const* user = user_.load(std::memory_order_relaxed);
@@ -41,7 +41,7 @@ class sole_user {
         user_.compare_exchange_strong(user, &me, std::memory_order_acquire, std::memory_order_relaxed)) [[likely]] {
       return entry::first;
     }
-    return user == &me ? entry::again : user == &lent_mark ? entry::lent : entry::conflict;
+    return user == &me ? entry::again : user == &loan_mark ? entry::loan : entry::conflict;
   }
   /// Refuses all threads from now on, because of a conflict.
   void refuse_all() noexcept { user_.store(this, std::memory_order_relaxed); }  // the address of no thread
@@ -49,10 +49,10 @@ class sole_user {
   /// Returns true, to be followed by `give_back`, if no thread is inside. Threads that enter meanwhile wait.
   [[nodiscard]] bool borrow() noexcept {
     void const* user = nullptr;
-    return user_.compare_exchange_strong(user, &lent_mark, std::memory_order_acquire, std::memory_order_relaxed);
+    return user_.compare_exchange_strong(user, &loan_mark, std::memory_order_acquire, std::memory_order_relaxed);
   }
   void give_back() noexcept {
-    void const* user = &lent_mark;
+    void const* user = &loan_mark;
     user_.compare_exchange_strong(user, nullptr, std::memory_order_release, std::memory_order_relaxed);
   }
 
@@ -71,7 +71,7 @@ class sole_user {
 
  private:
   static constinit inline thread_local char me = 0;  ///< its address identifies the thread
-  static constexpr char lent_mark = 0;               ///< its address stands for a thread that has borrowed the object
+  static constexpr char loan_mark = 0;               ///< its address stands for a thread that has borrowed the object
 
   std::atomic<void const*> user_{nullptr};
 };
