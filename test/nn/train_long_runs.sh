@@ -15,9 +15,9 @@ begin() {  # a training beside this script, of its own process group, which is i
   setsid "$@" > log 2>&1 &
   pid=$!
 }
-until_shown() {  # a text in the file log
+until_shown() {  # a text in the file log, or in another file
   for _ in $(seq 1000); do
-    if grep -qs -- "$1" log; then return; fi
+    if grep -qs -- "$1" "${2:-log}"; then return; fi
     sleep 0.01
   done
   wrong "no \"$1\" after 10 s"
@@ -79,6 +79,21 @@ ended rank TERM 15 '--transport tcp --on-fault continue'
 ended rank TERM 15 '--transport shared_memory --strategy gossip'
 ended rank TERM 15 '--transport tcp --strategy parameter_server'
 ended parent TERM 15 '--transport tcp --strategy parameter_server'
+
+# Also ranks that a launcher has started, all with one status and one sentence.
+joining="env TUTTI_JOB=ends TUTTI_STORE=file:ends TUTTI_SIZE=3 $train run --samples 2000 --test-samples 100 --hidden 8"
+for rank in 0 1 2; do
+  TUTTI_RANK=$rank $joining --epochs 1000 > log$rank 2>&1 &
+  eval "pid$rank=$!"
+done
+until_shown 'epoch 1/' log0
+kill -TERM "$pid2"
+for rank in 0 1 2; do
+  status=0
+  eval "wait \$pid$rank" || status=$?
+  [ $status = 143 ] || wrong "rank $rank of a launcher: status $status"
+  shows '^train: rank 2 (.*) aborted the world: SIGTERM$' log$rank
+done
 
 # Killed at random times. All ranks are gone before the next run, which may not find the folder in use.
 rm -rf kept lines.jsonl
