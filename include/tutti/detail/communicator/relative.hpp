@@ -26,7 +26,7 @@ struct rank_state;  // its header defines the members of `relative`
 /// An abort of one is an abort of all: of the world. Each rank that notices it in one of its communicators ends the
 /// others. Memory that a transport shares has the fault at once. The other ranks are told by the thread that uses the
 /// communicator, in its next call or at the next step of a wait; or, if no thread uses it, by the thread that notices
-/// the abort. A thread that waits on one communicator also serves those that no thread uses, so an abort reaches it
+/// the abort. A thread that waits on one communicator also serves relatives that no thread uses, so an abort reaches it
 /// through any of them.
 ///
 /// Thread safety: different threads may use the communicators.
