@@ -36,6 +36,7 @@ class checkpointing_observer {
   }
 
   void step(tutti::nn::step_result const& result, tutti::nn::replica const& model) const {
+    end_world_after_signal();
     if (saver_) {
       saver_->step(result, model);
     }

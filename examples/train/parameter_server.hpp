@@ -53,7 +53,7 @@ class server_saving {
   }
 
   [[nodiscard]] bool keeps() const noexcept { return saver_.has_value(); }
-  void step(tutti::nn::step_result const&, tutti::nn::replica const&) const noexcept {}
+  void step(tutti::nn::step_result const&, tutti::nn::replica const&) const noexcept { end_world_after_signal(); }
   void epoch(tutti::nn::epoch_result const&) const noexcept {}
   [[nodiscard]] bool on_pause(tutti::nn::replica& model) {
     session_.flush_lines();

@@ -262,10 +262,25 @@ void train_elastic(First& first, Communicator& world, job const& work, std::opti
       });
 }
 
+/// True if a signal ends the world: without checkpoints there is nothing to write, and no rank is to continue.
+inline bool is_ended_by_signals(job const& work) {
+  return work.options.checkpoints.folder.empty() && !work.options.faults.continues;
+}
+
+/// Makes signals stop a training that keeps checkpoints, or end its world. Otherwise they end one process.
+inline void handle_signals_for(job const& work) {
+  if (!work.options.checkpoints.folder.empty() || is_ended_by_signals(work)) {
+    handle_stop_signals();
+  }
+}
+
 /// Trains one rank, and continues in other worlds after faults if the options say so.
 template <class Communicator>
 int train_as_member(Communicator& world, job const& work) {
   using transport = typename Communicator::transport_type;
+  if (is_ended_by_signals(work)) {
+    let_signals_end(world);
+  }
   expect_ranks(work.options, world.size());
   std::string const local_choice = local_gpu_choice(world, work.options);
   auto gpu_indices = gpu_indices_of(world, work.options, local_choice);
@@ -300,13 +315,6 @@ inline training_trace trace_for(job const& work) {
       {{}, work.options.trace.empty() ? tutti::switched_trace() : tutti::switched_trace(work.options.trace_events)}};
 }
 
-/// Makes signals stop a training that keeps checkpoints.
-inline void handle_signals_for(job const& work) {
-  if (!work.options.checkpoints.folder.empty()) {
-    handle_stop_signals();
-  }
-}
-
 template <class Transport>
 outcomes train_over(job const& work, tutti::world_options<Transport> const& settings = {}) {
   handle_signals_for(work);
@@ -318,6 +326,7 @@ outcomes train_over(job const& work, tutti::world_options<Transport> const& sett
 template <class Transport>
 void enter_training(job const& work, tutti::world_options<Transport> const& settings) {
   auto entered = tutti::enter<Transport>(settings, trace_for(work));
+  handle_signals_for(work);
   std::optional<session> training;
   fault_injection injection(work.options.faults, entered.first.rank(), !tutti::in_process<Transport>);
   train_elastic(entered, entered.first, work, training, local_gpu_choice(entered.first, work.options), injection);
@@ -326,7 +335,6 @@ void enter_training(job const& work, tutti::world_options<Transport> const& sett
 /// Trains as one process of a launcher's world, or of one that it enters.
 template <class Transport>
 outcomes train_in_launched_world(job const& work, tutti::world_options<Transport> const& settings = {}) {
-  handle_signals_for(work);
   if constexpr (!tutti::aggregates<Transport>) {
     if (work.options.faults.enters) {
       enter_training(work, settings);
@@ -334,6 +342,7 @@ outcomes train_in_launched_world(job const& work, tutti::world_options<Transport
     }
   }
   auto world = tutti::join<Transport>(settings, trace_for(work));
+  handle_signals_for(work);
   if (work.options.ranks_given && work.options.ranks != world.size()) {
     throw std::runtime_error("--ranks says " + std::to_string(work.options.ranks) + ", but the launcher started " +
                              std::to_string(world.size()) + "; leave the option out under a launcher");

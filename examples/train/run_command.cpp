@@ -2,6 +2,7 @@
 #include "job.hpp"
 #include "network.hpp"
 #include "read_data.hpp"
+#include "stop_signals.hpp"
 #include "subcommands.hpp"
 #include <tutti/environment.hpp>
 #include <tutti/nn/data/class_counts.hpp>
@@ -20,6 +21,7 @@
 #include <fstream>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace {
@@ -153,6 +155,26 @@ std::size_t report_failures(outcomes const& ranks) {
   return failure_count;
 }
 
+/// Prints "rank 2 (node7, pid 4242) aborted the world: SIGTERM" if an error says so.
+/// @returns the status of a program that this signal has ended; 0 if there was none
+int report_signal(std::string_view error_text) {
+  int const signal = signal_in(error_text);
+  if (signal != 0) {
+    std::string const sentence(error_text.substr(error_text.rfind(": rank ") + 2));
+    std::fprintf(stderr, "train: %s\n", sentence.c_str());
+  }
+  return signal == 0 ? 0 : 128 + signal;
+}
+int report_signal(outcomes const& ranks) {
+  for (auto const& rank : ranks) {
+    bool const is_aborted = !rank.has_value() && rank.failure().kind == tutti::failure::aborted;
+    if (int const status = is_aborted ? report_signal(rank.failure().text) : 0; status != 0) {
+      return status;
+    }
+  }
+  return 0;
+}
+
 }  // namespace
 
 int run_command(int argc, char** argv) {
@@ -189,6 +211,9 @@ int run_command(int argc, char** argv) {
     options.settings.prefetch = options.settings.prefetch || work.data.training.store != nullptr;
     std::fflush(stdout);  // forked ranks would inherit unwritten output
     auto const ends = train(work);
+    if (int const status = report_signal(ends); status != 0) {
+      return status;
+    }
     auto const failure_count = report_failures(ends);
     // Servers continue without lost workers; server 0 reports.
     bool const is_complete = options.strategy.name == "parameter_server"
@@ -196,6 +221,12 @@ int run_command(int argc, char** argv) {
                              : options.faults.continues ? failure_count == 0 || failure_count < ends.size()
                                                         : failure_count == 0;
     return is_complete ? EXIT_SUCCESS : EXIT_FAILURE;
+  } catch (tutti::error const& e) {
+    int const status = e.kind() == tutti::failure::aborted ? report_signal(e.what()) : 0;
+    if (status == 0) {
+      std::fprintf(stderr, "train: %s\n", e.what());
+    }
+    return status == 0 ? EXIT_FAILURE : status;
   } catch (std::exception const& e) {
     std::fprintf(stderr, "train: %s\n", e.what());
     return EXIT_FAILURE;

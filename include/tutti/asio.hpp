@@ -183,13 +183,16 @@ class on_asio {
       rest();
       return;
     }
-    int const handle = world_.transport().arm();
+    int const handle = [this] {
+      detail::exclusion const turn(state());
+      return world_.transport().arm();
+    }();
     world_.poll();
     if (!*alive) {
       return;
     }
     if (std::any_of(waiting_.begin(), waiting_.end(), [](auto& w) { return w->operation.has_ended(); })) {
-      world_.transport().disarm();
+      disarm();
       pump_soon();
       return;
     }
@@ -204,7 +207,7 @@ class on_asio {
                                is_armed_ = false;
                                if (!state().is_inherited()) {
                                  state().claim();
-                                 world_.transport().disarm();
+                                 disarm();
                                }
                                pump();
                              }
@@ -232,6 +235,10 @@ class on_asio {
     }
   }
 
+  void disarm() {
+    detail::exclusion const turn(state());
+    world_.transport().disarm();
+  }
   void rest() {
     timer_.cancel();
     if (is_armed_) {

@@ -264,6 +264,7 @@ class progress_thread {
         idle = start_posted() ? 0 : idle;
         world_.poll();
         if (++idle >= busy_rounds) {
+          detail::exclusion const turn(detail::access::state(world_));
           handle = world_.transport().arm();
           world_.poll();
         } else if (--rounds_to_look == 0) {
@@ -284,7 +285,10 @@ class progress_thread {
       }
       std::lock_guard const lock(mutex_);
       detail::access::state(world_).claim();  // the owner may have started operations
-      world_.transport().disarm();
+      {
+        detail::exclusion const turn(detail::access::state(world_));
+        world_.transport().disarm();
+      }
       look();
     }
   }

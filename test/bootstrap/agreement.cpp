@@ -581,6 +581,49 @@ BOOST_AUTO_TEST_CASE(a_higher_ballot_counts) {
   BOOST_TEST(host.request().number.count == 5U);
 }
 
+/// A guest that has followed another host meanwhile answers no lower ballot, so its host asks all again, with a higher
+/// one. It proposes what the other host's ballot made the guest accept.
+BOOST_AUTO_TEST_CASE(a_host_restarts_when_a_guest_follows_a_higher_ballot) {
+  for (bool const is_proposing : {false, true}) {
+    agreement host("", 0, 3);
+    agreement first("", 1, 3);
+    agreement second("", 2, 3);
+    host.begin(detector_call::agree, 7);
+    host.host({}, {});
+    for (agreement const* const guest : {&first, &second}) {
+      BOOST_REQUIRE((host.receive(guest->hello()) == reception::welcome));
+    }
+    auto const ask = [&](agreement& guest) {
+      auto const answer = guest.answer(host.request());
+      BOOST_REQUIRE(answer);
+      host.note_answer(*answer);
+    };
+    BOOST_REQUIRE((host.next() == action::ask));
+    if (is_proposing) {
+      ask(first);
+      ask(second);
+      BOOST_REQUIRE((host.next() == action::look));
+      host.note_look();
+      BOOST_REQUIRE((host.next() == action::ask));
+    }
+    ask(first);
+    shrink_message request{"", 1, shrink_message::step::proposal, 1, {5, 1}};
+    request.content = {1, {}, detector_call::agree, 3, {0, 1, 2}};
+    BOOST_REQUIRE(second.answer(request));
+    host.note_departure(2);
+    BOOST_REQUIRE((host.receive(second.hello()) == reception::welcome));
+    BOOST_REQUIRE((host.next() == action::ask));
+    BOOST_TEST((host.request().kind == shrink_message::step::query));
+    BOOST_TEST(host.request().number.count == 6U);
+    ask(first);
+    ask(second);
+    BOOST_REQUIRE((host.next() == action::look));
+    host.note_look();
+    BOOST_REQUIRE((host.next() == action::ask));
+    BOOST_TEST(host.request().content.value == 3U);
+  }
+}
+
 /// Only the lowest living rank is host, and guests leave it when it ends. If no more members end, all can finish.
 BOOST_AUTO_TEST_CASE(members_that_end_keep_none_from_deciding_alike) {
   for (bounds const& limits : {bounds{2, 3, 2, 0, 0, 0}, {3, 2, 2, 0, 0, 0}, {4, 1, 2, 0, 0, 0}}) {

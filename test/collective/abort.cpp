@@ -4,6 +4,7 @@
 // A rank ends its world on purpose, over each transport.
 #include <laws/abort.hpp>
 #include <support/hosts_too.hpp>
+#include <transport/tcp_world.hpp>
 #include <tutti/collective/abort_handle.hpp>
 #include <tutti/detail/communicator/family.hpp>
 
@@ -23,6 +24,18 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_rank_that_computes, Transport, support::transpor
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(parts_and_wholes, Transport, support::transports_and_hosts) {
   laws::an_abort_ends_parts_and_wholes<Transport>();
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(parts_that_have_not_heard, Transport, support::transports_and_hosts) {
+  laws::an_abort_reaches_parts_that_have_not_heard<Transport>();
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(what_another_thread_uses, Transport, support::transports_and_hosts) {
+  laws::a_thread_serves_what_another_uses<Transport>();
+}
+
+BOOST_AUTO_TEST_CASE(a_served_world) {
+  laws::a_world_over_tcp_is_served<tutti::support::secret_ranks<>>();
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(parts_that_come_and_go, Transport, support::transports_and_hosts) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address
+// test: address thread
 #include <tutti/collective/request.hpp>
 #include <tutti/detail/communicator/end_function.hpp>
 #include <tutti/detail/communicator/operation_handle.hpp>
@@ -11,11 +11,13 @@
 #include <boost/test/unit_test.hpp>
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -30,6 +32,7 @@ using tutti::detail::untyped_operation;
 /// A transport over which nothing arrives.
 struct quiet {
   tutti::fault fault;
+  int polls = 0;
 };
 constexpr tutti::detail::transport_calls quiet_calls{.name = "quiet",
                                                      .now = [](void const*) { return tutti::steady_now(); },
@@ -40,11 +43,11 @@ constexpr tutti::detail::transport_calls quiet_calls{.name = "quiet",
                                                            self.fault = self.fault ? self.fault : new_fault;
                                                          },
                                                      .quiesce = [](void*) {},
-                                                     .poll = [](void*) {}};
+                                                     .poll = [](void* p) { ++static_cast<quiet*>(p)->polls; }};
 
 /// A rank of an idle world, with an operator.
 struct quiet_rank {
-  quiet_rank() = default;
+  quiet_rank() { static_cast<void>(state.user.leave()); }
   quiet_rank(quiet_rank const&) = delete;
   quiet_rank& operator=(quiet_rank const&) = delete;
   ~quiet_rank() { tutti::detail::progress_list::leave(state); }
@@ -311,4 +314,63 @@ BOOST_AUTO_TEST_CASE(a_function_may_cancel_and_destroy_other_requests_and_make_n
     BOOST_CHECK_THROW(second.pending.wait(), tutti::error);
     BOOST_TEST(rank.take_retired().size() == 2U);
   }
+}
+
+/// A thread that waits on a relative serves a communicator if no thread uses it or is to advance operations there.
+BOOST_AUTO_TEST_CASE(an_idle_communicator_is_served) {
+  quiet_rank rank;
+  auto const is_served = [&] {
+    int const polls = rank.transport.polls;
+    BOOST_TEST(rank.state.serve_idle());
+    return rank.transport.polls != polls;
+  };
+  BOOST_TEST(is_served());
+  {
+    tutti::detail::call_guard guard(rank.state);
+    BOOST_TEST(!is_served());
+    guard.end();
+  }
+  {
+    tutti::detail::exclusion const outer(rank.state);
+    tutti::detail::exclusion const inner(rank.state);
+    BOOST_TEST(!is_served());
+  }
+  BOOST_TEST(is_served());
+  {
+    operation only_operation(rank);
+    BOOST_TEST(!is_served());
+    only_operation.end();
+    rank.state.operations.advance_all();
+    static_cast<void>(rank.take_retired());
+  }
+  rank.kin.abort("enough");
+  BOOST_TEST((rank.transport.fault.kind == tutti::failure::aborted));
+}
+
+/// A call that comes while the communicator is served waits for that, and is no conflict of two threads.
+BOOST_AUTO_TEST_CASE(a_call_waits_until_its_communicator_has_been_served) {
+  quiet_rank rank;
+  std::atomic<bool> has_begun{false};
+  bool is_well = false;
+  BOOST_REQUIRE(rank.state.user.borrow());
+  std::thread caller([&] {
+    has_begun = true;
+    try {
+      rank.state.poll();
+      is_well = true;
+    } catch (tutti::precondition_error const&) {
+    }
+    tutti::detail::progress_list::leave(rank.state);
+  });
+  while (!has_begun) {
+    std::this_thread::yield();
+  }
+  for (int i = 0; i != 1000; ++i) {
+    std::this_thread::yield();
+  }
+  BOOST_TEST(rank.transport.polls == 0);
+  rank.state.user.give_back();
+  caller.join();
+  BOOST_TEST(is_well);
+  BOOST_TEST(rank.transport.polls == 1);
 }

@@ -45,6 +45,7 @@ using tutti::rank_type;
 
 fuzz::input* script = nullptr;        ///< words that strangers have not said yet
 std::vector<fuzz::descriptor> lines;  ///< connections of strangers
+std::function<bool()> come;           ///< lets the next stranger connect; false: there is none
 fuzz::turns ranks;                    ///< those of a world behind a relay
 fuzz::relay* path = nullptr;          ///< the relay
 
@@ -62,6 +63,9 @@ bool speak_at(fuzz::descriptor& line) {
 }
 /// The next words of the strangers, at all of their connections in turn.
 bool speak() {
+  if (come && come()) {
+    return true;
+  }
   for (fuzz::descriptor& line : lines) {
     if (!speak_at(line)) {
       return false;
@@ -151,13 +155,33 @@ void guest() {
   });
 }
 
-/// Rank 1 of four shrinks the world: it visits rank 0, or is the host of ranks 2 and 3.
+/// Rank 1 of four shrinks the world: it visits rank 0, or, if that has no listener, is the host of strangers, which
+/// come when it waits for them.
 void shrink(fuzz::input& words) {
   fuzz::listener listener;
-  for (std::size_t count = words.choice(4); count != 0; --count) {
-    lines.push_back(listener.connect(words.text()));
+  std::size_t const choice = words.choice(8);
+  bool const is_host = choice >= 4;
+  std::vector<std::string_view> first_words;
+  for (std::size_t count = choice % 4; count != 0; --count) {
+    first_words.push_back(words.text());
   }
-  shrink_meeting meeting(1, listener.take(), std::vector(4, net::resolve("127.0.0.1", 1).front()), "world");
+  if (is_host) {
+    fuzz::closed_ports = {1};
+  }
+  come = [&, next = first_words.begin()]() mutable {
+    bool const is_left = next != first_words.end();
+    if (is_left) {
+      lines.push_back(listener.connect(*next++));
+    }
+    return is_left;
+  };
+  while (!is_host && come()) {
+  }
+  std::vector<net::address> places;
+  for (std::uint16_t port = 1; port <= 4; ++port) {
+    places.push_back(net::resolve("127.0.0.1", port).front());
+  }
+  shrink_meeting meeting(1, listener.take(), places, "world");
   expect_errors([&] {
     meeting.agree(detector_call::shrink, 1, std::chrono::seconds(1));
     fuzz::expect(std::ranges::count(meeting.members(), 1U) == 1, "a member that decides is a member");
@@ -348,6 +372,7 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
     default:
       shrink_behind_relay(words);
   }
+  come = {};
   lines.clear();
   fuzz::peers.clear();
   fuzz::closed_ports.clear();

@@ -4,10 +4,15 @@
 #include <laws/failure.hpp>
 #include <tutti/collective/when_any.hpp>
 #include <tutti/progress_thread.hpp>
+#include <tutti/transport/tcp.hpp>
 
+#include <atomic>
 #include <cerrno>
 #include <pthread.h>
+#include <sched.h>
 #include <set>
+#include <stdexcept>
+#include <sys/mman.h>
 #include <thread>
 
 /// The behaviour of a world that a rank aborts.
@@ -170,8 +175,7 @@ void an_abort_meets_a_rank_that_computes() {
   });
 }
 
-/// Parts and duplicates end with their world, and the world with its parts: on each rank that waits in one where a
-/// member has heard of it, or that shares memory with the aborting rank.
+/// Parts and duplicates end with their world, and the world with its parts.
 template <class Transport>
 void an_abort_ends_parts_and_wholes() {
   for (bool const in_part : {false, true}) {
@@ -188,7 +192,7 @@ void an_abort_ends_parts_and_wholes() {
       rank_type const peer = 1 - part.rank();
       if (world.rank() == 1) {
         complaint = is_ended_by(1, "end", [&] { tutti::recv{part}(std::span(&element, 1), peer); });
-      } else if (world.rank() == 0 || (world.rank() == 2 && tutti::revokes_in_memory<Transport>)) {
+      } else if (world.rank() != aborting) {
         try {
           tutti::recv{part}(std::span(&element, 1), peer);
           complaint = "no error";
@@ -204,6 +208,150 @@ void an_abort_ends_parts_and_wholes() {
              });
     });
   }
+}
+
+/// A count in memory that processes share, for ranks that must not make a call of the library meanwhile.
+class shared_count {
+ public:
+  shared_count()
+      : count_(static_cast<std::atomic<int>*>(
+            ::mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {}
+  shared_count(shared_count const&) = delete;
+  shared_count& operator=(shared_count const&) = delete;
+  ~shared_count() { ::munmap(count_, sizeof(std::atomic<int>)); }
+
+  void add_one() noexcept { count_->fetch_add(1); }
+  /// Returns false if the count is lower after 20 seconds.
+  [[nodiscard]] bool reaches(int count) const {
+    for (auto const begin = tutti::steady_now(); count_->load() < count;) {
+      if (tutti::steady_now() - begin > std::chrono::seconds(20)) {
+        return false;
+      }
+      ::sched_yield();
+    }
+    return true;
+  }
+
+ private:
+  std::atomic<int>* count_;
+};
+
+/// Calls `f`, which must end as rank 0 of the world wants it, on a communicator that lacks this rank.
+template <class F>
+[[nodiscard]] std::string is_ended_from_elsewhere(std::string const& reason, F f) {
+  try {
+    f();
+    return "it did not fail";
+  } catch (tutti::error const& e) {
+    std::string const text = e.what();
+    bool const is_right = e.kind() == failure::aborted && e.at_fault().empty() &&
+                          text.ends_with(": rank 0 of the world aborted it: " + reason);
+    return is_right ? "" : text;
+  }
+}
+
+/// The part of rank 0 in a world of 4 that is split in two parts, and of ranks 2 and 3, which wait in their part and
+/// have not heard of the abort. They count 1 before their wait, and 1 after it. Returns the complaint.
+template <class World>
+[[nodiscard]] std::string hears_in_its_part(World& world, bool while_waiting, shared_count& steps) {
+  auto part = tutti::split(world, world.rank() / 2);
+  int element = 0;
+  auto const wait_for_peer = [&] { tutti::recv{part}(std::span(&element, 1), 1 - part.rank()); };
+  std::string complaint;
+  if (world.rank() >= 2) {
+    steps.add_one();
+    complaint = is_ended_from_elsewhere("end", wait_for_peer);
+    steps.add_one();
+  } else {
+    complaint = steps.reaches(2) ? "" : "ranks 2 and 3 have no part";
+    if (world.rank() == 0 && while_waiting) {
+      std::thread other([end = world.aborter()] {
+        let_peers_sleep();
+        end("end");
+      });
+      complaint += is_ended_by(0, "end", wait_for_peer);
+      other.join();
+    } else if (world.rank() == 0) {
+      let_peers_sleep();
+      world.abort("end");
+    }
+    complaint += steps.reaches(4) ? "" : "ranks 2 and 3 still wait";
+  }
+  return complaint + is_ended_by(0, "end", [&] { tutti::barrier{world, tutti::ring{}}(); });
+}
+
+/// An abort reaches ranks that wait in a part none of whose members has heard of it, also if all other ranks compute:
+/// the one that has aborted, by a call or by a handle while it waited, too.
+template <class Transport>
+void an_abort_reaches_parts_that_have_not_heard() {
+  for (bool const while_waiting : {false, true}) {
+    shared_count steps;
+    support::agree<Transport>(4, [&](auto& world) { return hears_in_its_part(world, while_waiting, steps); });
+  }
+}
+
+/// Uses a world of 4 by one thread while another thread of the rank waits on a part, and serves the world between two
+/// calls. The results must be right, and an abort must end both. Returns the complaint.
+template <class World>
+[[nodiscard]] std::string uses_what_another_thread_serves(World& world) {
+  auto part = tutti::split(world, world.rank() / 2);
+  std::string complaint_of_part;
+  std::thread waiting([&] {
+    int element = 0;
+    auto const wait_for_peer = [&] { tutti::recv{part}(std::span(&element, 1), 1 - part.rank()); };
+    complaint_of_part =
+        world.rank() < 2 ? is_ended_by(0, "end", wait_for_peer) : is_ended_from_elsewhere("end", wait_for_peer);
+  });
+  tutti::allreduce sum{world, tutti::ring{}, tutti::sum<int>{}};
+  std::string const complaint = is_ended_by(0, "end", [&] {
+    int step = 0;
+    for (auto const begin = tutti::steady_now();; ++step) {
+      int value = step;
+      if (step % 2 == 0) {
+        sum(value);
+      } else {
+        auto pending = sum.start(value);
+        ::sched_yield();
+        pending.wait();
+        if (step % 101 == 0) {
+          let_peers_sleep();  // the other threads look meanwhile
+        }
+      }
+      if (value != 4 * step) {
+        throw std::logic_error("a wrong sum");
+      }
+      if (world.rank() == 0 && tutti::steady_now() - begin > std::chrono::milliseconds(200)) {
+        world.abort("end");
+      }
+    }
+  });
+  waiting.join();
+  return complaint + complaint_of_part;
+}
+
+template <class Transport>
+void a_thread_serves_what_another_uses() {
+  support::agree<Transport>(4, [](auto& world) { return uses_what_another_thread_serves(world); });
+}
+
+/// The two laws above over TCP between threads of one process, where sanitizers see all, and with proofs of a secret at
+/// each connection.
+template <class Ranks>
+void a_world_over_tcp_is_served() {
+  shared_count steps;
+  auto const check = [](auto const& verdicts) {
+    for (std::string const& complaint : verdicts) {
+      BOOST_TEST(complaint.empty(), complaint);
+    }
+  };
+  check(Ranks::run(4, [&](auto& meet) {
+    tutti::communicator<tutti::tcp> world(meet);
+    return hears_in_its_part(world, false, steps);
+  }));
+  check(Ranks::run(4, [](auto& meet) {
+    tutti::communicator<tutti::tcp> world(meet);
+    return uses_what_another_thread_serves(world);
+  }));
 }
 
 /// An abort may come while communicators of the world are made and destroyed.

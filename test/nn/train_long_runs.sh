@@ -15,9 +15,9 @@ begin() {  # a training beside this script, of its own process group, which is i
   setsid "$@" > log 2>&1 &
   pid=$!
 }
-until_shown() {  # a text in the file log
+until_shown() {  # a text in the file log, or in another file
   for _ in $(seq 1000); do
-    if grep -qs -- "$1" log; then return; fi
+    if grep -qs -- "$1" "${2:-log}"; then return; fi
     sleep 0.01
   done
   wrong "no \"$1\" after 10 s"
@@ -55,11 +55,52 @@ stopped rank USR1 '--transport shared_memory --strategy gossip --sharded-checkpo
 stopped parent TERM '--transport tcp --strategy parameter_server'
 [ $((step % 16)) = 0 ] || wrong "servers stop after an epoch, not after step $step"
 
-# Without checkpoints a signal does what it always does.
-begin $endless --transport loopback
+# Without checkpoints a signal ends all ranks in order.
+ended() {  # receiver of the signal, signal, its number, options
+  begin $endless $4
+  until_shown 'epoch 1/'
+  case $1 in
+    parent) kill -$2 $pid ;;
+    group) kill -$2 -$pid ;;
+    rank) kill -$2 $(cat /proc/$pid/task/*/children | tr ' ' '\n' | sed -n 2p) ;;
+  esac
+  status=0
+  wait $pid || status=$?
+  [ $status = $((128 + $3)) ] || wrong "$1, $2, $4: status $status"
+  shows "^train: rank [0-2] (.*) aborted the world: SIG$2\$" log
+  if grep -q 'is gone' log; then wrong "$1, $2, $4: a rank is gone"; fi
+}
+ended parent TERM 15 '--transport loopback'
+ended parent USR1 10 '--transport shared_memory'
+ended rank TERM 15 '--transport tcp'
+shows '^train: rank 1 (' log
+ended group TERM 15 '--transport tcp --strategy local_sgd'
+ended rank TERM 15 '--transport shared_memory --strategy gossip'
+ended rank TERM 15 '--transport tcp --strategy parameter_server'
+ended parent TERM 15 '--transport tcp --strategy parameter_server'
+
+# With --on-fault continue it ends one rank, and the others continue.
+begin $endless --transport tcp --on-fault continue
 until_shown 'epoch 1/'
-kill -TERM $pid
-if wait $pid; then wrong 'a signal without --checkpoint'; fi
+kill -TERM $(cat /proc/$pid/task/*/children | tr ' ' '\n' | sed -n 2p)
+until_shown '^world  2 of 3 ranks continue'
+kill -TERM -$pid
+wait $pid && wrong 'a program that SIGTERM ends has status 0'
+
+# Also ranks that a launcher has started, all with one status and one sentence.
+joining="env TUTTI_JOB=ends TUTTI_STORE=file:ends TUTTI_SIZE=3 $train run --samples 2000 --test-samples 100 --hidden 8"
+for rank in 0 1 2; do
+  TUTTI_RANK=$rank $joining --epochs 1000 > log$rank 2>&1 &
+  eval "pid$rank=$!"
+done
+until_shown 'epoch 1/' log0
+kill -TERM "$pid2"
+for rank in 0 1 2; do
+  status=0
+  eval "wait \$pid$rank" || status=$?
+  [ $status = 143 ] || wrong "rank $rank of a launcher: status $status"
+  shows '^train: rank 2 (.*) aborted the world: SIGTERM$' log$rank
+done
 
 # Killed at random times. All ranks are gone before the next run, which may not find the folder in use.
 rm -rf kept lines.jsonl

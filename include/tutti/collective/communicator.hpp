@@ -138,11 +138,12 @@ class communicator {
   /// from the same world, end on every rank with error(failure::aborted), which names this rank and the reason. So do
   /// later ones. The first abort of a world counts.
   ///
-  /// Ranks that share memory have the fault at once. Other ranks are told by this one: within 10 ms if it waits, else
-  /// in its next call. Without shared memory, a rank that waits in a part learns of the abort only from members of that
-  /// part. Any thread may call this while this communicator exists.
+  /// Ranks that share memory have the fault at once. Other ranks are told by this one, at once through all
+  /// communicators that no thread uses, so ranks learn of it in whichever part they wait. Through one that a thread
+  /// uses or has operations in, they are told within 10 ms if that thread waits, else in its next call. Any thread may
+  /// call this while this communicator exists, but no signal handler (`aborter`). Takes 100 ms at most.
   /// @param reason at most 55 bytes of it are sent
-  void abort(std::string_view reason) const { aborter()(reason); }
+  void abort(std::string_view reason) const { get_state().kin->abort(reason); }
   /// A handle that aborts this world from a signal handler, or from a thread that may outlive this communicator.
   [[nodiscard]] abort_handle aborter() const { return detail::access::make_abort_handle<abort_handle>(get_state()); }
 
@@ -248,13 +249,13 @@ communicator<Transport, N, Trace>::state::state(Joint& meeting, options const& i
     expects(meeting.size() == N, "communicator: its type says ", N, " ranks, and the world has ", meeting.size(),
             "; start that many, or take tutti::dynamic");
   }
-  this->calls_system = !detail::shields_cancellation<Transport>;
   if constexpr (has_devices<Transport>) {
     settings.transport.device = transport.device_number();  // communicators split from it use the same device
   }
   transport.begin({transfer_lane, 0}, make_call(operation_kind::transfer, "", "", ""));
   // All ranks have their part of the communicator now, so one that gives it up later can tell the others why.
   static_cast<void>(meeting.exchange({}));
+  static_cast<void>(this->user.leave());  // entered by `leaving`
 }
 /// Creates the state. Holds back pthread_cancel, because the other ranks would wait for this thread.
 template <transport Transport, rank_type N, tracer Trace>

@@ -76,11 +76,13 @@ class when_any {
       detail::access::state(member).claim();  // this thread's waits advance them, too
     }
     detail::rank_state& world = detail::access::state(worlds_.front());
+    detail::call_guard guard(world);
     world.poll();
     bool const yields = !world.transport.waits_itself() && world.wait_policy.yields(steady_now);
     if (!target.advance(&current_search) && !(yields && detail::wait_yielding(world, target, false))) {
       detail::wait_in_naps(world, target, limit);
     }
+    guard.end();
     return current_search.position;
   }
 

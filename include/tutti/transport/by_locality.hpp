@@ -288,6 +288,12 @@ class by_locality {
       inter_host_.announce_departure(cause);
     }
   }
+  /// True if all that this rank has sent between hosts has arrived at its peers' systems.
+  [[nodiscard]] bool is_delivered() const noexcept
+    requires requires(InterHost const& transport) { transport.is_delivered(); }
+  {
+    return inter_host_.is_delivered();
+  }
   /// Returns once nothing accesses this rank's memory any more; called after a fault.
   void quiesce() {
     share_fault();

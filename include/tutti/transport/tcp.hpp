@@ -159,6 +159,8 @@ class tcp {
   void revoke(tutti::fault const& cause) { mesh_.revoke(cause); }
   /// Tells the other ranks the reason why this one leaves: a fault in another communicator of its world.
   void announce_departure(tutti::fault const& cause) { mesh_.announce_departure(cause); }
+  /// True if all that this rank has sent has arrived at its peers' systems.
+  [[nodiscard]] bool is_delivered() const noexcept { return mesh_.is_delivered(); }
   /// Does nothing: peers never access this rank's memory.
   void quiesce() noexcept {}
 

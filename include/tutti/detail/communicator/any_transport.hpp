@@ -14,6 +14,7 @@ namespace tutti::inline v0_1_0::detail::inline communicator {
 /// The members of a transport that cold code calls, as pointers; see `any_transport`.
 struct transport_calls {
   std::string_view name;
+  bool calls_system = true;  ///< it makes system calls other than to wake a peer
   time_point (*now)(void const*) = nullptr;
   tutti::fault (*fault)(void*) = nullptr;
   void (*revoke)(void*, tutti::fault const&) = nullptr;
@@ -27,6 +28,7 @@ struct transport_calls {
   wait_report (*reported_wait)(void const*, rank_type, std::uint32_t) = nullptr;
   aggregator_report (*report_aggregator)(void const*) = nullptr;      ///< null unless it `reports_aggregators`
   void (*announce_departure)(void*, tutti::fault const&) = nullptr;   ///< null unless it `announces_departure`
+  bool (*is_delivered)(void const*) = nullptr;                        ///< null unless it knows
   std::string (*describe_address)(void const*, rank_type) = nullptr;  ///< null unless ranks have addresses
   void (*revoke_in_memory)(void*, tutti::fault const&) = nullptr;     ///< null, as the next, unless it has both
   tutti::fault (*fault_in_memory)(void const*) = nullptr;
@@ -36,6 +38,7 @@ struct transport_calls {
     using transport_type = Transport;
     transport_calls calls{
         .name = transport_type::name,
+        .calls_system = !shields_cancellation<transport_type>,
         .now = [](void const* object) { return static_cast<transport_type const*>(object)->now(); },
         .fault = [](void* object) { return static_cast<transport_type*>(object)->fault(); },
         .revoke = [](void* object, tutti::fault const& cause) { static_cast<transport_type*>(object)->revoke(cause); },
@@ -67,6 +70,11 @@ struct transport_calls {
         return static_cast<transport_type const*>(object)->describe_address(r);
       };
     }
+    if constexpr (requires(transport_type const& value) { value.is_delivered(); }) {
+      calls.is_delivered = [](void const* object) {
+        return static_cast<transport_type const*>(object)->is_delivered();
+      };
+    }
     if constexpr (revokes_in_memory<transport_type>) {
       calls.revoke_in_memory = [](void* object, tutti::fault const& cause) {
         static_cast<transport_type*>(object)->revoke_in_memory(cause);
@@ -94,6 +102,7 @@ class any_transport {
   any_transport(void* object, transport_calls const& calls) noexcept : object_(object), calls_(&calls) {}
 
   [[nodiscard]] std::string_view name() const noexcept { return calls_->name; }
+  [[nodiscard]] bool calls_system() const noexcept { return calls_->calls_system; }
   [[nodiscard]] time_point now() const { return calls_->now(object_); }
   [[nodiscard]] tutti::fault fault() const { return calls_->fault(object_); }
   void revoke(tutti::fault const& cause) const { calls_->revoke(object_, cause); }
@@ -120,6 +129,8 @@ class any_transport {
   [[nodiscard]] std::string describe_address(rank_type r) const {
     return calls_->describe_address == nullptr ? std::string() : calls_->describe_address(object_, r);
   }
+  /// True if all that this rank has sent has arrived at its peers' systems, as far as the transport knows.
+  [[nodiscard]] bool is_delivered() const { return calls_->is_delivered == nullptr || calls_->is_delivered(object_); }
   /// Makes a fault known at once to the ranks that share memory with this one. Async-signal-safe.
   void revoke_in_memory(tutti::fault const& cause) const noexcept {
     if (calls_->revoke_in_memory != nullptr) {

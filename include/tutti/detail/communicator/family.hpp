@@ -54,6 +54,7 @@ class family {
   std::atomic<std::uint32_t> walkers_{0};  ///< walks through the list that are under way
   std::atomic<bool> has_cause_{false};     ///< the cause is written or about to be
   std::atomic<bool> is_aborted_{false};    ///< the cause is written
+  std::atomic<bool> is_spread_{false};     ///< a thread has begun to tell peers of all communicators
   tutti::fault cause_{};                   ///< in numbers of the world
   std::atomic<std::uint32_t> holders_{1};
   rank_type rank_;

@@ -59,6 +59,22 @@ struct rank_state : progress_entry {
                         std::vector<std::string> const& texts);
   TUTTI_DECL ~rank_state();
 
+  /// Begins a turn. Waits while another thread serves this communicator (`serve_idle`).
+  [[nodiscard, gnu::always_inline]] sole_user::entry enter() noexcept {
+    if (!calls_system) [[likely]] {
+      return user.enter();
+    }
+    sole_user::entry const result = try_enter();
+    if (result == sole_user::entry::conflict) [[unlikely]] {
+      user.refuse_all();
+    }
+    return result;
+  }
+  /// Begins a turn like `enter`, but does not note a conflict. @pre calls_system
+  [[nodiscard, gnu::always_inline]] sole_user::entry try_enter() noexcept {
+    sole_user::entry const result = user.try_enter();
+    return result == sole_user::entry::loan ? enter_after_loan() : result;
+  }
   [[gnu::always_inline]] void claim() noexcept {
     if (progress_list::is_free(*this) ? !operations.empty() : !progress_list::is_of_this_thread(*this)) [[unlikely]] {
       progress_list::take(*this);
@@ -120,6 +136,10 @@ struct rank_state : progress_entry {
   /// Looks for failed peers and deadlines, and answers ranks that ask which rank this one waits for, here and on all
   /// communicators of the progress list.
   TUTTI_DECL void probe();
+  /// Reads and sends what is due on this communicator, unless a thread uses it or is to advance it: an abort comes in
+  /// and goes out although the program has no call here. Called by a thread that waits on a relative. Returns false if
+  /// what it has sent is still on its way.
+  TUTTI_DECL bool serve_idle() noexcept;
 
   /// True in a forked child, which has a copy of this state.
   [[nodiscard]] bool is_inherited() const noexcept { return fork_guard::forked_since(fork_generation); }
@@ -139,7 +159,6 @@ struct rank_state : progress_entry {
                                         std::vector<rank_type> at_fault) const;
 
   sole_user user;
-  bool calls_system = false;            ///< the transport makes system calls other than to wake a peer
   bool is_advancing = false;            ///< an operation is being advanced, and may be calling a user's reduction
   bool has_given_up = false;            ///< a reduction has given up an operation meanwhile
   std::atomic<bool> is_aborted{false};  ///< the world was aborted, and this transport may not know yet
@@ -154,6 +173,7 @@ struct rank_state : progress_entry {
   record_owner record;
   recorder recent{record->operations()};
   any_transport transport;
+  bool const calls_system = transport.calls_system();
   tracing trace_functions;
   std::string name;
   std::vector<rank_type> parent_ranks;  ///< empty: identical
@@ -167,6 +187,7 @@ struct rank_state : progress_entry {
  private:
   [[noreturn, gnu::cold]] TUTTI_DECL void refuse_call() const;
   TUTTI_DECL void publish_record(std::string_view text_of_rank_0);
+  [[nodiscard, gnu::cold]] TUTTI_DECL sole_user::entry enter_after_loan() noexcept;
   TUTTI_DECL bool move_on() noexcept;
   TUTTI_DECL void look_quietly() noexcept;
   TUTTI_DECL static void append_rank(std::string& text, void const* state, std::uint64_t number);
@@ -183,7 +204,7 @@ struct rank_state : progress_entry {
 class call_guard {
  public:
   /// @throws precondition_error if another thread is in a call, or if a reduction or a forked child makes this one
-  [[gnu::always_inline]] explicit call_guard(rank_state& state) : call_guard(state, state.user.enter()) {
+  [[gnu::always_inline]] explicit call_guard(rank_state& state) : call_guard(state, state.enter()) {
     expects(entry_ != sole_user::entry::conflict, rank_state::two_threads);
     state_.claim();  // afterwards, no other thread advances operations here
     state_.expect_callable();
@@ -218,6 +239,24 @@ class call_guard {
   rank_state& state_;
   sole_user::entry entry_;
   bool is_shielded_;
+};
+
+/// Keeps threads that wait on relatives from serving a communicator, where its thread acts outside a call_guard.
+class exclusion {
+ public:
+  explicit exclusion(rank_state& state) noexcept
+      : state_(state), is_first_(state.calls_system && state.try_enter() == sole_user::entry::first) {}
+  exclusion(exclusion const&) = delete;
+  exclusion& operator=(exclusion const&) = delete;
+  ~exclusion() {
+    if (is_first_) {
+      static_cast<void>(state_.leave());
+    }
+  }
+
+ private:
+  rank_state& state_;
+  bool is_first_;
 };
 
 /// Calls `prepare` between the operations of one call. If it throws, the epoch fails.

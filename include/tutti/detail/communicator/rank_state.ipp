@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <sched.h>
 #include <source_location>
 #include <string>
 #include <string_view>
@@ -110,6 +111,37 @@ TUTTI_DECL void rank_state::poll() {
     trace_functions.incidents(*this);
   }
   guard.end();
+}
+
+TUTTI_DECL sole_user::entry rank_state::enter_after_loan() noexcept {
+  sole_user::entry result = sole_user::entry::loan;
+  while (result == sole_user::entry::loan && !is_inherited()) {  // a forked child lacks the other thread
+    ::sched_yield();
+    result = user.try_enter();
+  }
+  return result;
+}
+
+// Reads the state of the operations only as the one that has borrowed the communicator, which no thread can enter
+// meanwhile, or begin to advance.
+TUTTI_DECL bool rank_state::serve_idle() noexcept {
+  if (!calls_system || transport.waits_itself() || is_inherited() || !user.borrow()) {
+    return true;
+  }
+  bool is_done = true;
+  if (progress_list::is_free(*this) && operations.empty()) {
+    try {
+      transport.poll();
+      kin->note_abort(transport.fault());
+      if (kin->is_aborted()) {
+        kin->carry_out_abort();
+      }
+      is_done = transport.is_delivered();
+    } catch (...) {  // the communicator's thread has the error at its next call
+    }
+  }
+  user.give_back();
+  return is_done;
 }
 
 TUTTI_DECL void rank_state::refuse_call() const {

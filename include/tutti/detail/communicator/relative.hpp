@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 namespace tutti::inline v0_1_0::detail::inline communicator {
@@ -23,12 +24,15 @@ struct rank_state;  // its header defines the members of `relative`
 /// it when it leaves. A reason lapses when another operation is started on that communicator.
 ///
 /// An abort of one is an abort of all: of the world. Each rank that notices it in one of its communicators ends the
-/// others. Memory that a transport shares has the fault at once; the other ranks are told by the thread that uses the
-/// communicator, in its next call or at the next step of a wait.
+/// others. Memory that a transport shares has the fault at once. The other ranks are told by the thread that uses the
+/// communicator, in its next call or at the next step of a wait; or, if no thread uses it, by the thread that notices
+/// the abort. A thread that waits on one communicator also serves relatives that no thread uses, so an abort reaches it
+/// through any of them.
 ///
 /// Thread safety: different threads may use the communicators.
 class relative {
  public:
+  /// Enters the communicator: its maker leaves it once it is complete.
   /// @param state the communicator; it and its transport outlive this
   /// @param whole the communicator that it is a part of; null for a world
   TUTTI_DECL relative(rank_state& state, rank_state const* whole);
@@ -36,7 +40,8 @@ class relative {
   relative& operator=(relative const&) = delete;
   TUTTI_DECL ~relative();
 
-  /// Notes a fault of this communicator as a reason to leave the others. An abort ends them.
+  /// Notes a fault of this communicator as a reason to leave the others. An abort ends them. Called by the thread that
+  /// uses the communicator.
   TUTTI_DECL void tell(tutti::fault const& cause) noexcept;
   /// The fault that makes this rank leave the communicator; empty if there is none, or if an operation was started
   /// since.
@@ -44,9 +49,15 @@ class relative {
 
   /// The family, for an abort.
   [[nodiscard]] intrusive_pointer<family> const& get_family() const noexcept { return family_; }
+  /// Ends the world, as this rank wants it. Any thread may call it.
+  TUTTI_DECL void abort(std::string_view reason) noexcept;
+  /// True if the world was aborted.
+  [[nodiscard]] TUTTI_DECL bool is_aborted() const noexcept;
+  /// Ends the world if this is the fault of an abort.
+  TUTTI_DECL void note_abort(tutti::fault const& cause) noexcept;
   /// Revokes the epoch because of an abort. Called by the thread that uses the communicator.
   TUTTI_DECL void carry_out_abort() noexcept;
-  /// Aborts the world if a peer has, as far as the memory of other communicators tells.
+  /// Serves the communicators that no thread uses, and ends the world if a peer has aborted it.
   TUTTI_DECL void look_for_abort() noexcept;
 
   /// The value shared by all communicators of one world. @pre T is always one type
@@ -61,6 +72,9 @@ class relative {
   /// Lets memory that the transport shares have the fault at once, and the communicator's thread tell all other ranks.
   /// Async-signal-safe; any thread may call it.
   TUTTI_DECL void end_soon(tutti::fault const& cause_in_world) noexcept;
+  /// Tells the peers in communicators that no thread uses, if the world was aborted. The first call waits until they
+  /// are told, for 100 ms at most.
+  TUTTI_DECL void spread_abort() noexcept;
   [[nodiscard]] rank_type in_world(rank_type r) const noexcept {
     return r == no_rank || in_world_.empty() ? r : in_world_[r];
   }

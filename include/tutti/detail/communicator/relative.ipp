@@ -3,10 +3,13 @@
 
 #include <tutti/detail/communicator/rank_state.hpp>
 #include <tutti/detail/communicator/relative.hpp>
+#include <tutti/detail/core/cancellation.hpp>
 #include <tutti/detail/core/monitor.hpp>
+#include <tutti/extend/time.hpp>
 
 #include <atomic>
 #include <cerrno>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 
@@ -77,6 +80,7 @@ TUTTI_DECL relative::relative(rank_state& state, rank_state const* whole)
     }
   }
   state.kin = this;
+  static_cast<void>(state.enter());
   family_->add(*this);
 }
 
@@ -97,7 +101,8 @@ TUTTI_DECL void relative::tell(tutti::fault const& cause) noexcept {
     return;
   }
   if (cause.kind == failure::aborted) {
-    return family_->abort(cause.reporter, bounded_text(cause.reason));
+    note_abort(cause);
+    return spread_abort();
   }
   monitor_lock const lock(family_->lock_);
   for (relative* r = family_->first_.load(); r != nullptr; r = r->next_.load()) {
@@ -128,10 +133,42 @@ TUTTI_DECL void relative::carry_out_abort() noexcept {
 
 TUTTI_DECL void relative::look_for_abort() noexcept {
   family_->for_each([this](relative& member) {
-    if (tutti::fault const cause = member.state_.transport.fault_in_memory(); cause.kind == failure::aborted) {
-      family_->abort(cause.reporter, bounded_text(cause.reason));
-    }
+    static_cast<void>(member.state_.serve_idle());
+    note_abort(member.state_.transport.fault_in_memory());
   });
+  spread_abort();
+}
+
+TUTTI_DECL bool relative::is_aborted() const noexcept {
+  return family_->is_aborted_.load();
+}
+
+TUTTI_DECL void relative::note_abort(tutti::fault const& cause) noexcept {
+  if (cause.kind == failure::aborted) {
+    family_->abort(cause.reporter, bounded_text(cause.reason));
+  }
+}
+
+TUTTI_DECL void relative::abort(std::string_view reason) noexcept {
+  cancellation_shield const shield(cancellation_shield::points::silent);
+  family_->abort(reason);
+  spread_abort();
+}
+
+TUTTI_DECL void relative::spread_abort() noexcept {
+  constexpr duration limit = std::chrono::milliseconds(100);  // connections to further ranks may have to be made
+  if (!is_aborted()) {
+    return;
+  }
+  bool const is_first = !family_->is_spread_.exchange(true);
+  for (time_point const begin = steady_now();;) {
+    bool is_done = true;
+    family_->for_each([&](relative& member) { is_done = member.state_.serve_idle() && is_done; });
+    if (is_done || !is_first || steady_now() - begin > limit) {
+      return;
+    }
+    ::poll(nullptr, 0, 1);
+  }
 }
 
 TUTTI_DECL tutti::fault relative::reason_to_leave() const noexcept {

@@ -141,7 +141,10 @@ TUTTI_DECL void untyped_operation::throw_exception() {
 }
 
 TUTTI_DECL void untyped_operation::end_with_error(error&& cause) {
-  tutti::fault const f{cause.kind(), cause.at_fault().empty() ? no_rank : cause.at_fault().front(), state_.rank};
+  tutti::fault f = state_.transport.fault();  // an error has not all that a fault has
+  if (!f) {
+    f = {cause.kind(), cause.at_fault().empty() ? no_rank : cause.at_fault().front(), state_.rank};
+  }
   fail_epoch(f);
   bool const is_intended = f.kind == failure::aborted || (f.kind == failure::cancelled && f.culprit == state_.rank);
   int const code =
@@ -383,6 +386,7 @@ TUTTI_DECL void untyped_operation::cancel() {
     state_.operations.erase(*this);
     return;
   }
+  exclusion const turn(state_);
   state_.claim();
   if (state_.is_advancing) {  // the operation uses its memory
     is_given_up_ = !has_ended_;

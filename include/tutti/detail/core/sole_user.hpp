@@ -13,9 +13,12 @@ namespace tutti::inline v0_1_0::detail::inline core {
 /// A thread that enters while another is inside is refused, and the one inside is told when it leaves. If two enter at
 /// one instant, both are inside, but the word holds only one of them, and the other is told when it leaves. Afterwards
 /// all threads are refused.
+///
+/// An object may be lent: a thread that is not its user borrows it while nobody is inside, for a moment. Users of such
+/// an object call `try_enter`, an atomic exchange.
 class sole_user {
  public:
-  enum class entry : std::uint8_t { first, again, conflict };
+  enum class entry : std::uint8_t { first, again, conflict, loan };
 
   /// Returns `first`, to be followed by `leave`, or `again` for the thread that is inside already, or `conflict`.
   [[nodiscard, gnu::always_inline]] entry enter() noexcept {
@@ -27,8 +30,30 @@ class sole_user {
     if (user == &me) {
       return entry::again;
     }
-    user_.store(this, std::memory_order_relaxed);  // the address of no thread
+    refuse_all();
     return entry::conflict;
+  }
+  /// Enters an object that may be lent, like `enter`; but a conflict is not noted, and `loan` means that the object is
+  /// about to be given back.
+  [[nodiscard, gnu::always_inline]] entry try_enter() noexcept {
+    void const* user = user_.load(std::memory_order_relaxed);
+    if (user == nullptr &&
+        user_.compare_exchange_strong(user, &me, std::memory_order_acquire, std::memory_order_relaxed)) [[likely]] {
+      return entry::first;
+    }
+    return user == &me ? entry::again : user == &loan_mark ? entry::loan : entry::conflict;
+  }
+  /// Refuses all threads from now on, because of a conflict.
+  void refuse_all() noexcept { user_.store(this, std::memory_order_relaxed); }  // the address of no thread
+
+  /// Returns true, to be followed by `give_back`, if no thread is inside. Threads that enter meanwhile wait.
+  [[nodiscard]] bool borrow() noexcept {
+    void const* user = nullptr;
+    return user_.compare_exchange_strong(user, &loan_mark, std::memory_order_acquire, std::memory_order_relaxed);
+  }
+  void give_back() noexcept {
+    void const* user = &loan_mark;
+    user_.compare_exchange_strong(user, nullptr, std::memory_order_release, std::memory_order_relaxed);
   }
 
   /// True if this thread is inside.
@@ -37,15 +62,16 @@ class sole_user {
   /// Returns true if no other thread tried to enter.
   [[nodiscard, gnu::always_inline]] bool leave() noexcept {
     if (user_.load(std::memory_order_relaxed) != &me) [[unlikely]] {
-      user_.store(this, std::memory_order_relaxed);
+      refuse_all();
       return false;
     }
-    user_.store(nullptr, std::memory_order_relaxed);
+    user_.store(nullptr, std::memory_order_release);
     return true;
   }
 
  private:
   static constinit inline thread_local char me = 0;  ///< its address identifies the thread
+  static constexpr char loan_mark = 0;               ///< its address stands for a thread that has borrowed the object
 
   std::atomic<void const*> user_{nullptr};
 };
