@@ -22,6 +22,42 @@ struct entered_world {
   failure_detector<Transport, Trace> detector;    ///< its detector, as the members have it after `grow`
 };
 
+namespace detail {
+
+/// Makes the failure detectors of processes that enter.
+struct entering {
+  template <class Transport, class Trace>
+  [[nodiscard]] static entered_world<Transport, Trace> enter(world_options<Transport> options, Trace const& trace) {
+    cancellation_shield const shield(cancellation_shield::points::silent);  // the other ranks would wait for this one
+    environment const settings = tutti::read_environment();
+    if (options.role.empty()) {
+      options.role = settings.role;
+    }
+    time_point const deadline = steady_now() + finite_patience(settings.patience);
+    newcomer self(settings);
+    constexpr int max_attempts = 10;
+    for (int attempts = 1;; ++attempts) {
+      admission facts;
+      survivors group = self.enter(facts, deadline);
+      try {
+        group.local_host(self.local_host());
+        group.secret(settings.secret);
+        shrink_meeting meeting = meet(group, self.local_host(), settings.secret);
+        tutti::communicator<Transport, dynamic, Trace> world(group, options, trace);
+        group.await_result();
+        failure_detector<Transport, Trace> detector(world, facts, self.local_host(), std::move(meeting));
+        return {std::move(world), std::move(detector)};
+      } catch (error const& e) {
+        if (attempts == max_attempts || e.kind() == failure::mismatch) {
+          throw;
+        }
+      }
+    }
+  }
+};
+
+}  // namespace detail
+
 /// Enters a running world: waits at the place that the environment names (`door`) until the members of the world call
 /// `failure_detector::grow`, and returns when they use the new world.
 ///
@@ -40,32 +76,7 @@ struct entered_world {
 template <class Transport, class Trace = no_trace>
   requires(!in_process<Transport>)
 [[nodiscard]] entered_world<Transport, Trace> enter(world_options<Transport> options = {}, Trace trace = {}) {
-  detail::cancellation_shield const shield(
-      detail::cancellation_shield::points::silent);  // the other ranks would wait for this one
-  environment const settings = read_environment();
-  if (options.role.empty()) {
-    options.role = settings.role;
-  }
-  time_point const deadline = steady_now() + detail::finite_patience(settings.patience);
-  detail::newcomer self(settings);
-  constexpr int max_attempts = 10;
-  for (int attempts = 1;; ++attempts) {
-    detail::admission facts;
-    detail::survivors group = self.enter(facts, deadline);
-    try {
-      group.local_host(self.local_host());
-      group.secret(settings.secret);
-      detail::shrink_meeting meeting = detail::meet(group, self.local_host(), settings.secret);
-      communicator<Transport, dynamic, Trace> world(group, options, trace);
-      group.await_result();
-      failure_detector<Transport, Trace> detector(world, facts, self.local_host(), std::move(meeting));
-      return {std::move(world), std::move(detector)};
-    } catch (error const& e) {
-      if (attempts == max_attempts || e.kind() == failure::mismatch) {
-        throw;
-      }
-    }
-  }
+  return detail::entering::enter<Transport>(std::move(options), trace);
 }
 
 }  // namespace tutti

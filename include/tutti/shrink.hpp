@@ -19,10 +19,9 @@
 
 namespace tutti::inline v0_1_0 {
 
-template <class Transport, class Trace = no_trace>
-class failure_detector;
-template <class Transport, class Trace = no_trace>
-struct entered_world;
+namespace detail {
+struct entering;
+}
 
 /// Lets the survivors of a fault agree about it, and makes a new world of them, or of them and newcomers. To be
 /// constructed before any failure:
@@ -44,7 +43,7 @@ struct entered_world;
 /// Cost: one listening socket per rank; one exchange at construction; for agreeing, two connections between each member
 /// and the lowest surviving rank, and seven short messages; for shrinking, twice as much.
 /// Thread safety: one thread at a time.
-template <class Transport, class Trace>
+template <class Transport, class Trace = no_trace>
 class failure_detector {
  public:
   /// The type of the new communicator.
@@ -122,9 +121,7 @@ class failure_detector {
   [[nodiscard]] std::vector<rank_type> const& members() const noexcept { return meeting_.members(); }
 
  private:
-  template <class T, class S>
-    requires(!in_process<T>)
-  friend entered_world<T, S> enter(world_options<T> options, S trace);
+  friend struct detail::entering;
 
   /// The detector of a process that enters a world.
   failure_detector(communicator_type const& world, detail::admission const& facts, std::string host,
@@ -149,12 +146,13 @@ class failure_detector {
       std::optional<detail::survivors> group;
       std::optional<detail::shrink_meeting> meeting;
       std::optional<communicator_type> next;
+      std::string const name = name_ + "+" + std::to_string(++changes_);
       error cause(failure::join, std::string(detail::name_of(call)) + ": another survivor could not make the world");
       try {
         group.emplace(meeting_.take_survivors(patience_));
         group->local_host(host_);
         group->secret(secret_);
-        group->name(name_ + "+" + std::to_string(++changes_));
+        group->name(name);
         if (entry != nullptr) {
           rank_type const limit = attempts == max_attempts ? 0 : max_size;
           detail::admit_newcomers(*group, *entry, limit, {{}, 0, patience_, name_, changes_}, secret_);
