@@ -348,7 +348,7 @@ class cycle_trial {
     for (rank_type r = 0; r < plan_.founders; ++r) {
       start(r, true, activity::none);
     }
-    if (!await([&] { return are_in_one_world(); })) {
+    if (!await([&] { return are_in_one_world(children_); })) {
       return describe("the founders do not work");
     }
     for (int cycle = 0; cycle < cycle_plan::cycles;) {
@@ -364,18 +364,15 @@ class cycle_trial {
       c.is_doomed = c.is_doomed && !is_spared;
     }
     board_.limit = no_rank;
-    if (!await([&] { return are_in_one_world(); })) {
+    if (!await([&] { return are_in_one_world(children_); })) {
       return describe("they do not come together in one world");
     }
     std::vector<child> const members = children_;
-    std::uint64_t const world = process_of(members.front()).world;
     board_.is_over = true;
     if (!await([&] { return children_.empty(); })) {
       return describe("not all end");
     }
-    bool const is_same =
-        std::all_of(members.begin(), members.end(), [&](child const& c) { return process_of(c).world == world; });
-    return is_same && failures_.empty() ? failures_ : describe(std::string(wrong_number) + "the world has changed");
+    return are_in_one_world(members) ? verdict() : describe(std::string(wrong_number) + "they end in two worlds");
   }
 
   /// Starts a process, which dies in its first activity of this kind.
@@ -494,12 +491,11 @@ class cycle_trial {
 
   [[nodiscard]] cycle_board::process& process_of(child const& c) const { return board_.processes[c.id]; }
 
-  /// True if all children are to live, and the last sums of all were in one world without others.
-  [[nodiscard]] bool are_in_one_world() const {
-    return std::all_of(children_.begin(), children_.end(), [&](child const& c) {
+  /// True if all of these processes are to live, and their last sums were in one world without others.
+  [[nodiscard]] bool are_in_one_world(std::vector<child> const& list) const {
+    return std::all_of(list.begin(), list.end(), [&](child const& c) {
       cycle_board::process const& p = process_of(c);
-      return !c.is_doomed && p.world != 0 && p.world == process_of(children_.front()).world &&
-             p.size == children_.size();
+      return !c.is_doomed && p.world != 0 && p.world == process_of(list.front()).world && p.size == list.size();
     });
   }
 
