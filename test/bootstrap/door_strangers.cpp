@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test: address thread
-#define BOOST_TEST_MODULE bootstrap_door_strangers
+// test: address (threads share no object)
 #include <laws/complaints.hpp>
 #include <support/toy_hash.hpp>
 #include <tutti/detail/bootstrap/channel.hpp>
