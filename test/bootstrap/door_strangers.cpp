@@ -241,6 +241,47 @@ BOOST_AUTO_TEST_CASE(processes_for_which_no_time_is_left_continue_to_wait, *time
   BOOST_TEST(rest[0].nonce.back() == 'b');
 }
 
+BOOST_AUTO_TEST_CASE(a_process_that_members_forget_comes_again_after_a_pause, *timeout(60)) {
+  with_folder place;
+  environment const ports = with_port();
+  for (environment const& settings : {place.settings, ports}) {
+    auto const door = make_doorway(settings);
+    auto const visitor = make_doorway(settings);
+    announcement const self = announcement_at({"127.0.0.1", 1}, 'a');
+    time_point last{};
+    for (duration const pause : {0s, 1s}) {
+      while (door->look().empty()) {
+        static_cast<void>(visitor->announce(self));
+      }
+      BOOST_TEST((steady_now() - last > pause - 10ms));
+      last = steady_now();
+      door->remove(self.nonce);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(processes_that_do_not_prove_the_secret_are_not_seen, *timeout(60)) {
+  with_folder place;
+  environment ports = with_port();
+  announcement const self = announcement_at({"127.0.0.1", 1}, 'a');
+  for (auto const& other : {world_secret(), net::make_secret("another secret than theirs")}) {
+    place.settings.secret = ports.secret = net::make_secret("sixteen or more letters");
+    auto const folder = make_doorway(place.settings);
+    auto const port = make_doorway(ports);
+    BOOST_TEST(port->look().empty());
+    place.settings.secret = ports.secret = other;
+    auto const visitor = make_doorway(place.settings);
+    BOOST_TEST(visitor->announce(self) == "");
+    BOOST_TEST(folder->look().empty());
+    auto const caller = make_doorway(ports);
+    while (!caller->announce(self).empty()) {
+    }
+    while (caller->announce(self).empty()) {
+      BOOST_TEST(port->look().empty());
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(the_last_door_removes_what_killed_processes_have_left, *timeout(60)) {
   with_folder place;
   {

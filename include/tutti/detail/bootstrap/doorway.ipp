@@ -55,6 +55,25 @@ TUTTI_DECL std::string chosen_host(environment const& settings) {
   return settings.size > 1 && settings.local_size == settings.size ? net::loopback_host() : "";
 }
 
+/// The times at which a process announces itself again: less and less often, because it is forgotten when no member
+/// can reach it, and each time that costs the members a visit.
+class announcement_times {
+ public:
+  [[nodiscard]] bool may_begin() const { return steady_now() >= next_; }
+  void note_attempt() { next_ = steady_now() + shortest; }
+  void note_announcement() {
+    constexpr duration longest = std::chrono::seconds(8);
+    next_ = steady_now() + pause_;
+    pause_ = (std::min)(2 * pause_, longest);
+  }
+
+ private:
+  static constexpr duration shortest = std::chrono::seconds(1);
+
+  duration pause_ = shortest;
+  time_point next_{};
+};
+
 /// A folder that all see.
 class folder_doorway final : public doorway {
  public:
@@ -102,13 +121,15 @@ class folder_doorway final : public doorway {
   }
 
   [[nodiscard]] TUTTI_COLD std::string announce(announcement const& self) override {
-    std::string name = std::string(prefix) + self.nonce;
+    std::string const name = std::string(prefix) + self.nonce;
     if (own_file_ != name) {
       withdraw();
+      times_ = {};
+      own_file_ = name;
     }
-    if (folder_.list(name).empty()) {
+    if (times_.may_begin() && folder_.list(name).empty()) {
       folder_.write(name, self.text());
-      own_file_ = std::move(name);
+      times_.note_announcement();
     }
     return "";
   }
@@ -130,7 +151,8 @@ class folder_doorway final : public doorway {
 
   directory folder_;
   std::string host_;
-  std::string own_file_;  ///< empty: none is written
+  std::string own_file_;  ///< empty: this process does not wait
+  announcement_times times_;
 };
 
 /// The addresses of a list of hosts.
@@ -243,21 +265,21 @@ class port_doorway final : public doorway {
   struct path {
     channel line;
     bool is_sent = false;
-    time_point next_attempt{};
+    announcement_times times = {};
     std::string reason = "no answer yet";
   };
 
   /// Does the next step of a connection, without waiting.
   TUTTI_COLD static void advance(path& p, host_port const& at, std::string const& hello) {
-    auto const give_up = [&p](std::string reason) { p = {{}, false, p.next_attempt, std::move(reason)}; };
+    auto const give_up = [&p](std::string reason) { p = {{}, false, p.times, std::move(reason)}; };
     if (p.is_sent) {
       if (!p.line.flush() || !is_silent(p.line)) {
         give_up("it closed the connection");
       }
       return;
     }
-    if (!p.line && steady_now() >= p.next_attempt) {
-      p.next_attempt = steady_now() + std::chrono::seconds(1);
+    if (!p.line && p.times.may_begin()) {
+      p.times.note_attempt();
       try {
         p.line = channel(net::begin_connect(net::resolve(at.host, at.port).front()));
       } catch (error const& e) {
@@ -273,6 +295,7 @@ class port_doorway final : public doorway {
       }
       p.line.queue(bootstrap_frame_kind::hello, hello);
       p.line.flush();
+      p.times.note_announcement();
       p.is_sent = true;
     }
   }
