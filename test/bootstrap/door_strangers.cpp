@@ -77,11 +77,11 @@ announcement announcement_at(host_port const& at, char digit) {
   return a;
 }
 
-/// The announcements that a member sees, once there are so many.
+/// The announcements that a member sees, once there are `count`.
 std::vector<announcement> await_waiting(doorway& door, std::size_t count) {
   for (;;) {
-    if (auto seen = door.look(); seen.size() == count) {
-      return seen;
+    if (auto list = door.look(); list.size() == count) {
+      return list;
     }
   }
 }
@@ -97,14 +97,14 @@ survivors admit(doorway& door, environment const& settings, duration patience = 
 /// A process that waits, on another thread.
 struct waiting_process {
   explicit waiting_process(environment const& settings)
-      : entered(std::async(std::launch::async, [settings] {
+      : result(std::async(std::launch::async, [settings] {
           newcomer self(settings);
           admission facts;
           static_cast<void>(self.enter(facts, steady_now() + 60s));
           return facts;
         })) {}
 
-  std::future<admission> entered;
+  std::future<admission> result;
 };
 
 /// Connects to a process that waits.
@@ -200,7 +200,7 @@ BOOST_AUTO_TEST_CASE(a_process_waits_on_after_strangers_at_its_port, *timeout(60
     }
     survivors const members = admit(*door, settings);
     BOOST_TEST(members.size() == 2U);
-    BOOST_TEST(process.entered.get().rank == 1U);
+    BOOST_TEST(process.result.get().rank == 1U);
   }
 }
 
@@ -221,7 +221,7 @@ BOOST_AUTO_TEST_CASE(a_process_waits_on_after_a_host_that_gives_it_no_place, *ti
   announcement const next = await_waiting(*door, 1).front();
   BOOST_TEST(next.nonce != a.nonce);
   BOOST_TEST(admit(*door, settings).size() == 2U);
-  BOOST_TEST(process.entered.get().rank == 1U);
+  BOOST_TEST(process.result.get().rank == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(processes_for_which_no_time_is_left_continue_to_wait, *timeout(60)) {

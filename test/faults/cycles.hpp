@@ -69,20 +69,20 @@ struct cycle_board {
     std::atomic<activity> last;        ///< the activity in which it has to die
     std::atomic<long> delay;           ///< microseconds from the begin of that activity to its death
     std::atomic<std::uint64_t> world;  ///< identity of the last world in which it has summed; 0: none
-    std::atomic<rank_type> size;       ///< that world's
-    std::atomic<rank_type> rank;       ///< its rank there
+    std::atomic<rank_type> size;       ///< number of ranks of that world
+    std::atomic<rank_type> rank;       ///< its rank in that world
     char complaint[1024];
 
     /// Notes an activity, and dies in it if that is planned.
     void begin(activity a) {
       current = a;
-      if (activity planned = a; last.compare_exchange_strong(planned, activity::none)) {
+      if (activity expected = a; last.compare_exchange_strong(expected, activity::none)) {
         die_after(std::chrono::microseconds(delay));
       }
     }
   };
   process processes[128];
-  std::atomic<rank_type> limit;  ///< of ranks in a world
+  std::atomic<rank_type> limit;  ///< the largest number of ranks
   std::atomic<bool> is_over;
   std::atomic<std::uint64_t> worlds[256];           ///< the identity of each, by the number in its name
   std::atomic<std::uint64_t> agreements[256][256];  ///< the first result of each, by world and number
@@ -263,8 +263,8 @@ verdict work_in_cycles(cycle_board& board, cycle_board::process& self, bool is_f
 template <class Transport>
 class cycle_trial {
  public:
-  cycle_trial(std::uint64_t seed, meeting_place where)
-      : plan_(seed), where_(where), page_(map()), board_(*::new(page_) cycle_board{}) {
+  cycle_trial(std::uint64_t seed, meeting_place place)
+      : plan_(seed), place_(place), page_(map()), board_(*::new(page_) cycle_board{}) {
     std::string folder = (std::filesystem::temp_directory_path() / "tutti-cycles-XXXXXX").string();
     if (::mkdtemp(folder.data()) == nullptr) {
       throw std::system_error(errno, std::generic_category(), folder);
@@ -276,18 +276,18 @@ class cycle_trial {
     if (plan_.has_secret) {
       ::setenv("TUTTI_SECRET", "zRk2nq0d8mQeYwLwq3vPq0o3m3cWb1g7c4cYyq5Jx9E=", 1);
     }
-    if (where == meeting_place::folder) {
+    if (place == meeting_place::folder) {
       ::setenv("TUTTI_STORE", ("file:" + folder).c_str(), 1);
     } else {
-      plan_.founders = cycle_plan::usual_size;  // as many as the list has entries
+      plan_.founders = cycle_plan::usual_size;  // one for each entry of the list
       reserve_ports();
     }
   }
   cycle_trial(cycle_trial const&) = delete;
   cycle_trial& operator=(cycle_trial const&) = delete;
   ~cycle_trial() {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
+    std::error_code code;
+    std::filesystem::remove_all(folder_, code);
     ::munmap(page_, sizeof(cycle_board));
   }
 
@@ -377,18 +377,18 @@ class cycle_trial {
 
   /// Starts a process, which dies in its first activity of this kind.
   void start(rank_type entry, bool is_founder, activity last) {
-    if (started_ == std::size(board_.processes)) {
+    if (process_count_ == std::size(board_.processes)) {
       throw std::logic_error("the board is too small");
     }
-    std::size_t const id = started_++;
+    std::size_t const id = process_count_++;
     plan_death(board_.processes[id], last);
     pid_t const pid = ::fork();
     if (pid == 0) {
       auto const set = [](char const* name, rank_type value) { ::setenv(name, std::to_string(value).c_str(), 1); };
-      if (where_ == meeting_place::hosts || is_founder) {
+      if (place_ == meeting_place::hosts || is_founder) {
         set("TUTTI_RANK", entry);
       }
-      if (where_ == meeting_place::folder && is_founder) {
+      if (place_ == meeting_place::folder && is_founder) {
         set("TUTTI_SIZE", plan_.founders);
         set("TUTTI_LOCAL_RANK", entry);
         set("TUTTI_LOCAL_SIZE", plan_.founders);
@@ -412,7 +412,7 @@ class cycle_trial {
     while (std::any_of(children_.begin(), children_.end(), [&](child const& c) { return c.entry == entry; })) {
       ++entry;
     }
-    if (entry == cycle_plan::usual_size + (where_ == meeting_place::folder ? 1 : 0)) {
+    if (entry == cycle_plan::usual_size + (place_ == meeting_place::folder ? 1 : 0)) {
       return false;
     }
     std::uint32_t const fate = plan_.draw(4);
@@ -457,7 +457,7 @@ class cycle_trial {
     return !was_doomed;
   }
 
-  /// Removes the children that have ended. Notes those that should live.
+  /// Removes the children that have ended. Notes each one that should live.
   void reap() {
     std::erase_if(children_, [&](child const& c) {
       int status = 0;
@@ -514,13 +514,13 @@ class cycle_trial {
   }
 
   cycle_plan plan_;
-  meeting_place where_;
+  meeting_place place_;
   void* page_;
   cycle_board& board_;
   std::string folder_;
   std::vector<detail::descriptor> ports_;
   std::vector<child> children_;
-  std::size_t started_ = 0;
+  std::size_t process_count_ = 0;
   verdict failures_;
 };
 

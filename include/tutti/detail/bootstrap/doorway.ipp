@@ -87,7 +87,7 @@ class folder_doorway final : public doorway {
     withdraw();
     try {
       if (folder_.list(prefix).empty()) {
-        for (char const* const kind : {"draft.", "probe."}) {  // of processes that were killed
+        for (char const* const kind : {"draft.", "probe."}) {  // files of killed processes
           for (std::string const& name : folder_.list(kind)) {
             folder_.remove(name);
           }
