@@ -15,19 +15,13 @@
 
 namespace tutti::inline v0_1_0 {
 
-/// The world that a process has entered, and the failure detector that all its members have.
-template <class Transport, class Trace>
-struct entered_world {
-  communicator<Transport, dynamic, Trace> world;  ///< the new world, in which this process is one of the last ranks
-  failure_detector<Transport, Trace> detector;    ///< its detector, as the members have it after `grow`
-};
-
 namespace detail {
 
 /// Makes the failure detectors of processes that enter.
 struct entering {
   template <class Transport, class Trace>
-  [[nodiscard]] static entered_world<Transport, Trace> enter(world_options<Transport> options, Trace const& trace) {
+  [[nodiscard]] static std::pair<tutti::communicator<Transport, dynamic, Trace>, failure_detector<Transport, Trace>>
+  enter(world_options<Transport> options, Trace const& trace) {
     cancellation_shield const shield(cancellation_shield::points::silent);  // the other ranks would wait for this one
     environment const settings = tutti::read_environment();
     if (options.role.empty()) {
@@ -59,7 +53,8 @@ struct entering {
 }  // namespace detail
 
 /// Enters a running world: waits at the place that the environment names (`door`) until the members of the world call
-/// `failure_detector::grow`, and returns when they use the new world.
+/// `failure_detector::grow`. Returns when they use the new world: its communicator, in which this process is one of the
+/// last ranks, and the failure detector that the members have, too.
 ///
 ///     auto [world, detector] = tutti::enter<tutti::tcp>();
 ///
@@ -75,7 +70,8 @@ struct entering {
 /// Thread safety: one thread of the process calls it.
 template <class Transport, class Trace = no_trace>
   requires(!in_process<Transport>)
-[[nodiscard]] entered_world<Transport, Trace> enter(world_options<Transport> options = {}, Trace trace = {}) {
+[[nodiscard]] std::pair<communicator<Transport, dynamic, Trace>, failure_detector<Transport, Trace>> enter(
+    world_options<Transport> options = {}, Trace trace = {}) {
   return detail::entering::enter<Transport>(std::move(options), trace);
 }
 

@@ -112,7 +112,7 @@ class failure_detector {
   /// Waits as `shrink` does, and at most a second for each process that waits and does not answer, five for all. If
   /// newcomers end meanwhile, it tries again with the others, and at last without any.
   /// @param max_size the largest number of ranks of the new world; the rest continues to wait
-  /// @throws error as `shrink`, or if a door cannot be used
+  /// @throws error (failure::join) and error (failure::mismatch) as `shrink`
   [[nodiscard]] communicator_type grow(door& entry, rank_type max_size = no_rank) {
     return make_next(detail::detector_call::grow, entry.place_.get(), max_size);
   }
@@ -216,7 +216,8 @@ class failure_detector {
   duration patience_;
   std::uint64_t changes_ = 0;  ///< worlds that were made of the first one
   detail::shrink_meeting meeting_;
-  std::vector<detail::shrink_meeting> left_meetings_;  ///< of older worlds, with members that may lack a decision
+  std::vector<detail::shrink_meeting>
+      left_meetings_;  ///< meetings of older worlds, in which members may lack a decision
 };
 
 template <class Transport, rank_type N, class Trace>

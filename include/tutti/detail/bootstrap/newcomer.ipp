@@ -6,6 +6,7 @@
 #include <tutti/detail/bootstrap/entrance.hpp>
 #include <tutti/detail/bootstrap/newcomer.hpp>
 #include <tutti/detail/bootstrap/pending_hello.hpp>
+#include <tutti/detail/bootstrap/shrink_message.hpp>
 #include <tutti/detail/core/deadline.hpp>
 #include <tutti/detail/net/address.hpp>
 #include <tutti/detail/net/nonce.hpp>
@@ -75,8 +76,11 @@ TUTTI_DECL void admit_newcomers(survivors& members, doorway& door, rank_type lim
   constexpr duration longest_visit = std::chrono::seconds(1);
   constexpr duration longest = std::chrono::seconds(5);
   std::vector<std::string> own_view;
-  for (announcement const& entry : door.look()) {
-    own_view.push_back(entry.text());
+  try {
+    for (announcement const& entry : door.look()) {
+      own_view.push_back(entry.text());
+    }
+  } catch (error const&) {  // the survivors continue; `door::waiting` reports it
   }
   std::vector<std::string> const views = members.exchange(packer().texts(own_view).take());
   std::vector<std::string> dismissed;
