@@ -146,12 +146,13 @@ class failure_detector {
       std::optional<detail::survivors> group;
       std::optional<detail::shrink_meeting> meeting;
       std::optional<communicator_type> next;
+      std::string const name = name_ + "+" + std::to_string(++changes_);
       error cause(failure::join, std::string(detail::name_of(call)) + ": another survivor could not make the world");
       try {
         group.emplace(meeting_.take_survivors(patience_));
         group->local_host(host_);
         group->secret(secret_);
-        group->name(name_ + "+" + std::to_string(++changes_));
+        group->name(name);
         if (entry != nullptr) {
           rank_type const limit = attempts == max_attempts ? 0 : max_size;
           detail::admit_newcomers(*group, *entry, limit, {{}, 0, patience_, name_, changes_}, secret_);

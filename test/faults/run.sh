@@ -11,9 +11,10 @@ usage() {
 usage: sh test/faults/run.sh --hours N | --minutes N | --seconds N [options]
 
 Builds the programs of test/faults, and of the folder `faults` of each component's tests, in build/dev. Runs them in
-turns, each on seeds that it has not had: they kill and stop ranks, cut, reset and corrupt their connections, flood
-their ports, and take descriptors, memory and disks from them. Prints a line for each turn and for each failed trial,
-and at the end a table of trials and defects by kind of fault. The exit status is 0 if there is no defect, else 1.
+turns, each on seeds that it has not had: they kill, stop and replace ranks, cut, reset and corrupt their connections,
+flood their ports, and take descriptors, memory and disks from them. Prints a line for each turn and for each failed
+trial, and at the end a table of trials and defects by kind of fault. The exit status is 0 if there is no defect, else
+1.
 
   --seed S           the first seed; the default is the time of day
   --programs FOLDER  takes programs that are built already, in this build folder

@@ -16,8 +16,10 @@
 #include <tutti/extend/time.hpp>
 
 #include <algorithm>
+#include <arpa/inet.h>
 #include <cerrno>
 #include <chrono>
+#include <netinet/in.h>
 #include <poll.h>
 #include <utility>
 
@@ -25,6 +27,13 @@ namespace tutti::inline v0_1_0::detail::inline bootstrap {
 
 TUTTI_DECL std::string announcement::text() const {
   return packer().text("door 1").text(nonce).text(host).number(port).text(encode(process)).take();
+}
+
+/// True for an address in digits. A stranger's name could keep a member waiting for a name server.
+TUTTI_DECL bool is_number(std::string const& host) noexcept {
+  in6_addr six{};
+  in_addr four{};
+  return ::inet_pton(AF_INET, host.c_str(), &four) == 1 || ::inet_pton(AF_INET6, host.c_str(), &six) == 1;
 }
 
 TUTTI_DECL bool announcement::parse(std::string_view bytes) {
@@ -35,7 +44,7 @@ TUTTI_DECL bool announcement::parse(std::string_view bytes) {
   host = u.text();
   port = u.number_as<std::uint16_t>();
   return is_known && decode(u.text(), process) && u.is_complete() && nonce.size() == digits &&
-         nonce.find_first_not_of("0123456789abcdef") == nonce.npos && !host.empty() && port != 0;
+         nonce.find_first_not_of("0123456789abcdef") == nonce.npos && is_number(host) && port != 0;
 }
 
 /// The address of TUTTI_INTERFACE, or of this host if all ranks are on it; empty if neither is known.
@@ -45,6 +54,25 @@ TUTTI_DECL std::string chosen_host(environment const& settings) {
   }
   return settings.size > 1 && settings.local_size == settings.size ? net::loopback_host() : "";
 }
+
+/// The times at which a process announces itself again: less and less often, because it is forgotten when no member
+/// can reach it, and each time that costs the members a visit.
+class announcement_times {
+ public:
+  [[nodiscard]] bool may_begin() const { return steady_now() >= next_; }
+  void note_attempt() { next_ = steady_now() + shortest; }
+  void note_announcement() {
+    constexpr duration longest = std::chrono::seconds(8);
+    next_ = steady_now() + pause_;
+    pause_ = (std::min)(2 * pause_, longest);
+  }
+
+ private:
+  static constexpr duration shortest = std::chrono::seconds(1);
+
+  duration pause_ = shortest;
+  time_point next_{};
+};
 
 /// A folder that all see.
 class folder_doorway final : public doorway {
@@ -59,8 +87,10 @@ class folder_doorway final : public doorway {
     withdraw();
     try {
       if (folder_.list(prefix).empty()) {
-        for (std::string const& name : folder_.list("draft.")) {  // of processes that were killed
-          folder_.remove(name);
+        for (char const* const kind : {"draft.", "probe."}) {  // files of killed processes
+          for (std::string const& name : folder_.list(kind)) {
+            folder_.remove(name);
+          }
         }
         folder_.remove_if_empty();
       }
@@ -91,13 +121,15 @@ class folder_doorway final : public doorway {
   }
 
   [[nodiscard]] TUTTI_COLD std::string announce(announcement const& self) override {
-    std::string name = std::string(prefix) + self.nonce;
+    std::string const name = std::string(prefix) + self.nonce;
     if (own_file_ != name) {
       withdraw();
+      times_ = {};
+      own_file_ = name;
     }
-    if (folder_.list(name).empty()) {
+    if (times_.may_begin() && folder_.list(name).empty()) {
       folder_.write(name, self.text());
-      own_file_ = std::move(name);
+      times_.note_announcement();
     }
     return "";
   }
@@ -119,7 +151,8 @@ class folder_doorway final : public doorway {
 
   directory folder_;
   std::string host_;
-  std::string own_file_;  ///< empty: none is written
+  std::string own_file_;  ///< empty: this process does not wait
+  announcement_times times_;
 };
 
 /// The addresses of a list of hosts.
@@ -155,9 +188,8 @@ class port_doorway final : public doorway {
     }
     pending_.hear_all(*this);
     pending_.accept_some(listener_.get(), *this);
-    visitors_.erase(
-        std::remove_if(visitors_.begin(), visitors_.end(), [](visitor& v) { return v.line.fill() == io::hangup; }),
-        visitors_.end());
+    visitors_.erase(std::remove_if(visitors_.begin(), visitors_.end(), [](visitor& v) { return !is_silent(v.line); }),
+                    visitors_.end());
     std::vector<announcement> result;
     for (visitor const& v : visitors_) {
       result.push_back(v.self);
@@ -217,7 +249,9 @@ class port_doorway final : public doorway {
   TUTTI_COLD void arrive(pending_hello p) {
     std::string_view payload = p.frame.payload;
     announcement self;
-    if (is_proved(payload) && self.parse(payload) && visitors_.size() < max_visitors) {
+    if (is_proved(payload) && self.parse(payload)) {
+      remove(self.nonce);  // a stranger may repeat an announcement, and its process comes again
+      visitors_.erase(visitors_.begin(), visitors_.begin() + (visitors_.size() == max_visitors ? 1 : 0));
       visitors_.push_back({std::move(self), std::move(p.line)});
     }
   }
@@ -228,27 +262,30 @@ class port_doorway final : public doorway {
     announcement self;
     channel line;
   };
-  static constexpr std::size_t max_visitors = 256;  ///< each takes a descriptor
+  static constexpr std::size_t max_visitors = 256;  ///< each takes a descriptor; the oldest makes room
+
+  /// True if the other side is there and has sent nothing more. Strangers may send without end.
+  [[nodiscard]] static bool is_silent(channel& line) { return line.fill(1) != io::hangup && line.unread() == 0; }
 
   /// The connection to an entry of the list, of a process that waits.
   struct path {
     channel line;
     bool is_sent = false;
-    time_point next_attempt{};
+    announcement_times times = {};
     std::string reason = "no answer yet";
   };
 
   /// Does the next step of a connection, without waiting.
   TUTTI_COLD static void advance(path& p, host_port const& at, std::string const& hello) {
-    auto const give_up = [&p](std::string reason) { p = {{}, false, p.next_attempt, std::move(reason)}; };
+    auto const give_up = [&p](std::string reason) { p = {{}, false, p.times, std::move(reason)}; };
     if (p.is_sent) {
-      if (!p.line.flush() || p.line.fill() == io::hangup) {
+      if (!p.line.flush() || !is_silent(p.line)) {
         give_up("it closed the connection");
       }
       return;
     }
-    if (!p.line && steady_now() >= p.next_attempt) {
-      p.next_attempt = steady_now() + std::chrono::seconds(1);
+    if (!p.line && p.times.may_begin()) {
+      p.times.note_attempt();
       try {
         p.line = channel(net::begin_connect(net::resolve(at.host, at.port).front()));
       } catch (error const& e) {
@@ -264,6 +301,7 @@ class port_doorway final : public doorway {
       }
       p.line.queue(bootstrap_frame_kind::hello, hello);
       p.line.flush();
+      p.times.note_announcement();
       p.is_sent = true;
     }
   }

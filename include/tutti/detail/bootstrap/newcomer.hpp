@@ -66,13 +66,14 @@ class newcomer {
   /// @throws error(failure::join) at the deadline
   [[nodiscard]] survivors enter(admission& facts, time_point deadline);
 
-  [[nodiscard]] std::string const& local_host() const noexcept { return self_.host; }
+  [[nodiscard]] std::string const& local_host() const noexcept { return local_host_; }
 
  private:
   [[nodiscard]] channel await_host(time_point deadline);
 
   environment settings_;
   owner<doorway> door_;
+  std::string local_host_;
   announcement self_;
   descriptor listener_;
 };

@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <poll.h>
 #include <utility>
 
@@ -42,7 +43,7 @@ TUTTI_DECL bool admission::parse(std::string_view bytes) {
   for (std::uint64_t r = 0; r < size && u.good(); ++r) {
     parent_ranks.push_back(u.number_as<rank_type>());
   }
-  return u.is_complete() && rank < parent_ranks.size();
+  return u.is_complete() && rank > 0 && rank < parent_ranks.size() && parent_ranks[rank] == no_rank;
 }
 
 /// The key by which a host and the newcomer of this announcement prove that they know the secret; no key of none.
@@ -51,10 +52,12 @@ TUTTI_DECL net::proof_key key_of(world_secret const& secret, std::string const& 
 }
 
 /// Visits a newcomer. Returns false unless it welcomes this host.
-TUTTI_DECL bool visit(announcement const& other, channel& line, world_secret const& secret, time_point deadline) {
+/// @param zone the number of this host's link if newcomers have link-local addresses
+TUTTI_DECL bool visit(announcement const& other, std::uint32_t zone, channel& line, world_secret const& secret,
+                      time_point deadline) {
   try {
-    line = channel(net::connect(net::resolve(other.host, other.port).front(), deadline));
-  } catch (error const&) {
+    line = channel(net::connect(net::resolve(other.host, other.port).front().with_zone(zone), deadline));
+  } catch (error const&) {  // no address of a family that this host has
     return false;
   }
   net::proof_key const key = key_of(secret, other.nonce);
@@ -84,18 +87,19 @@ TUTTI_DECL void admit_newcomers(survivors& members, doorway& door, rank_type lim
   std::vector<channel> lines;
   if (members.rank() == 0) {
     time_point const deadline = steady_now() + (std::min)(longest, facts.patience / 2);
+    std::uint32_t const zone = net::resolve(members.local_host(), 0).front().zone();
     std::vector<std::string> seen;
     for (std::string const& view : views) {
       unpacker u(view);
       for (std::string const& text : u.texts()) {
         announcement other;
-        if (members.size() + lines.size() >= limit || !other.parse(text) ||
+        if (members.size() + lines.size() >= limit || steady_now() >= deadline || !other.parse(text) ||
             std::find(seen.begin(), seen.end(), other.nonce) != seen.end()) {
           continue;
         }
         seen.push_back(other.nonce);
         channel line;
-        bool const is_present = visit(other, line, secret, (std::min)(deadline, steady_now() + longest_visit));
+        bool const is_present = visit(other, zone, line, secret, (std::min)(deadline, steady_now() + longest_visit));
         if (is_present) {
           lines.push_back(std::move(line));
         } else {
@@ -127,6 +131,7 @@ TUTTI_DECL newcomer::newcomer(environment const& settings) : settings_(settings)
   net::address const at = net::resolve(door_->local_host(), 0).front();
   listener_ = net::listen(at);
   net::await_data(listener_.get());
+  local_host_ = at.host();
   self_.host = at.with_zone(0).host();
   self_.port = net::local_address(listener_.get()).port();
   self_.process = this_member(settings.role);
