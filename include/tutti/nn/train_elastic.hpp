@@ -20,7 +20,7 @@ struct elastic_options {
 
 namespace detail {
 
-/// Calls `part`. Returns true if it came to its end, false if the training is to continue in another world.
+/// Calls `part`. Returns true if it reached its end, false if the training is to continue in another world.
 /// @param cause the fault; of kind `none` if processes wait to enter
 template <class Part>
 bool run_to_end(error& cause, Part&& part) {

@@ -12,7 +12,7 @@
 
 namespace tutti::inline v0_1_0::nn::detail::inline trainer {
 
-/// A number of which all ranks learn the largest now and then: about twice a second, or after each step if steps take
+/// The largest number of all ranks, exchanged now and then: about twice a second, or after each step if steps take
 /// longer. Rank 0 chooses the steps by the duration of the last ones. Cost: an allreduce of 16 bytes for each look.
 template <class Communicator>
 class common_look {
