@@ -88,16 +88,16 @@ TUTTI_DECL void admit_newcomers(survivors& members, doorway& door, rank_type lim
   if (members.rank() == 0) {
     time_point const deadline = steady_now() + (std::min)(longest, facts.patience / 2);
     std::uint32_t const zone = net::resolve(members.local_host(), 0).front().zone();
-    std::vector<std::string> seen;
+    std::vector<std::string> nonces;
     for (std::string const& view : views) {
       unpacker u(view);
       for (std::string const& text : u.texts()) {
         announcement other;
         if (members.size() + lines.size() >= limit || steady_now() >= deadline || !other.parse(text) ||
-            std::find(seen.begin(), seen.end(), other.nonce) != seen.end()) {
+            std::find(nonces.begin(), nonces.end(), other.nonce) != nonces.end()) {
           continue;
         }
-        seen.push_back(other.nonce);
+        nonces.push_back(other.nonce);
         channel line;
         bool const is_present = visit(other, zone, line, secret, (std::min)(deadline, steady_now() + longest_visit));
         if (is_present) {
