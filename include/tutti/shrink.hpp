@@ -168,7 +168,9 @@ class failure_detector {
       } else if (is_made) {
         if (meeting) {
           group->tell_newcomers();
-          move_to(std::move(*meeting), call);
+          // A member that misses the decision, and finds the old listeners closed, has accepted it: it decides the
+          // same.
+          meeting_ = std::move(*meeting);
           size_ = next->size();
         }
         return std::move(*next);
@@ -176,18 +178,6 @@ class failure_detector {
         throw cause;
       }
     }
-  }
-
-  /// Leaves the meeting of the old world for that of the new one, which is decided. A member that has missed the
-  /// decision asks for it at the old listeners, and would take closed ones for the end of all others. One more round
-  /// shows that each member has the decision, is gone, or has a notice. If it fails, the old listener stays open.
-  void move_to(detail::shrink_meeting meeting, detail::detector_call call) {
-    try {
-      meeting_.agree(call, 1, patience_);
-    } catch (error const&) {
-      left_meetings_.push_back(std::move(meeting_));
-    }
-    meeting_ = std::move(meeting);
   }
 
   static std::string host_of(Transport const& transport) {

@@ -186,6 +186,9 @@ TUTTI_DECL channel newcomer::await_host(time_point deadline) {
     if (arrival.line) {
       return std::move(arrival.line);
     }
+    if (hosts.resource_error() != 0) {  // the listener stays ready until a descriptor is free
+      poll_until(nullptr, 0, (std::min)(deadline, steady_now() + pause));
+    }
     if (steady_now() >= deadline) {
       throw error(failure::join,
                   "no world let this process in at " + door_->place() + (reason.empty() ? "" : ": " + reason) +
