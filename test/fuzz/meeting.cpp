@@ -9,6 +9,8 @@
 #include "virtual_network.hpp"
 #include <support/toy_hash.hpp>
 #include <tutti/detail/bootstrap/channel.hpp>
+#include <tutti/detail/bootstrap/doorway.hpp>
+#include <tutti/detail/bootstrap/newcomer.hpp>
 #include <tutti/detail/bootstrap/shrink_meeting.hpp>
 #include <tutti/detail/bootstrap/shrink_message.hpp>
 #include <tutti/detail/bootstrap/shrink_notice.hpp>
@@ -194,9 +196,16 @@ void shrink(fuzz::input& words) {
   });
 }
 
-void read_shrink_message(std::string_view bytes) {
+void read_message(std::string_view bytes) {
   shrink_message message;
   fuzz::expect(!message.parse(bytes) || message.text() == bytes, "a message is encoded to the same bytes");
+  announcement process;
+  fuzz::expect(!process.parse(bytes) || process.parse(process.text()), "an announcement that was read can be encoded");
+  admission facts;
+  if (facts.parse(bytes)) {
+    fuzz::expect(facts.parent_ranks.at(facts.rank) == tutti::no_rank, "a newcomer was no rank of the world before");
+    fuzz::expect(facts.parse(facts.text()), "an admission that was read can be encoded");
+  }
 }
 
 void read_endpoints(fuzz::input& words) {
@@ -361,7 +370,7 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
       shrink(words);
       break;
     case 4:
-      read_shrink_message(words.rest());
+      read_message(words.rest());
       break;
     case 5:
       read_endpoints(words);
