@@ -7,6 +7,7 @@
 #include <tutti/nn/checkpoint/checkpointer.hpp>
 #include <tutti/nn/checkpoint/latest_state.hpp>
 #include <tutti/nn/data/digits.hpp>
+#include <tutti/nn/detail/trainer/common_look.hpp>
 #include <tutti/nn/growth_watch.hpp>
 #include <tutti/nn/layer/batch_norm.hpp>
 #include <tutti/nn/layer/dense.hpp>
@@ -17,6 +18,7 @@
 #include <tutti/nn/trainer.hpp>
 #include <tutti/spawn.hpp>
 #include <tutti/topology/ring.hpp>
+#include <tutti/transport/loopback.hpp>
 #include <tutti/transport/shared_memory.hpp>
 #include <tutti/transport/tcp.hpp>
 
@@ -314,6 +316,29 @@ void check_equal_to_resumed(rank_type size, notes const& result, std::vector<ran
 }
 
 }  // namespace
+
+/// All ranks look after the same steps, half a second apart at most, and learn of what any of them has seen.
+BOOST_AUTO_TEST_CASE(ranks_look_after_the_same_steps) {
+  constexpr std::uint64_t last_step = 40;
+  auto const results = tutti::spawn<tutti::loopback>(3, [](auto& world) {
+    nn::detail::common_look look(world, 5);
+    std::vector<std::uint64_t> looks;
+    for (std::uint64_t step = 6; step <= last_step; ++step) {
+      if (look.is_due(step)) {
+        looks.push_back(step);
+        looks.push_back(look.largest(world.rank() == step % 3 ? step : 0, step));
+      }
+    }
+    return looks;
+  });
+  std::vector<std::uint64_t> const looks = results[0].value();
+  BOOST_TEST((looks == results[1].value() && looks == results[2].value()));
+  BOOST_REQUIRE(looks.size() >= 4U);
+  for (std::size_t i = 0; i != looks.size(); i += 2) {
+    BOOST_TEST(looks[i + 1] == looks[i]);
+    BOOST_TEST((i == 0 ? looks[i] == 6 : looks[i] <= looks[i - 2] + 2 * (looks[i - 2] - (i == 2 ? 5 : looks[i - 4]))));
+  }
+}
 
 using of_processes = std::tuple<tutti::shared_memory, tutti::tcp>;
 

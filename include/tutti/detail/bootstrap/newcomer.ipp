@@ -83,7 +83,7 @@ TUTTI_DECL void admit_newcomers(survivors& members, doorway& door, rank_type lim
   } catch (error const&) {  // the survivors continue; `door::waiting` reports it
   }
   std::vector<std::string> const views = members.exchange(packer().texts(own_view).take());
-  std::vector<std::string> dismissed;
+  std::vector<std::string> absent_nonces;
   std::vector<channel> lines;
   if (members.rank() == 0) {
     time_point const deadline = steady_now() + (std::min)(longest, facts.patience / 2);
@@ -103,12 +103,12 @@ TUTTI_DECL void admit_newcomers(survivors& members, doorway& door, rank_type lim
         if (is_present) {
           lines.push_back(std::move(line));
         } else {
-          dismissed.push_back(other.nonce);
+          absent_nonces.push_back(other.nonce);
         }
       }
     }
   }
-  std::string const table = members.exchange(packer().number(lines.size()).texts(dismissed).take()).front();
+  std::string const table = members.exchange(packer().number(lines.size()).texts(absent_nonces).take()).front();
   unpacker u(table);
   auto const count = u.number_as<rank_type>();
   for (std::string const& nonce : u.texts()) {
