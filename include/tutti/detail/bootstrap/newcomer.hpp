@@ -48,8 +48,8 @@ struct admission {
 };
 
 /// Lets processes that wait at the doorways of the members into their next world. The host takes them in the order of
-/// the members that see them, so many that the world has at most `limit` ranks; they get the numbers after the members.
-/// Takes at most a second for each process that cannot be reached, and five for all. Collective over the members.
+/// the members that see them, until the world has `limit` ranks; they get the numbers after the members. Takes at most
+/// a second for each process that cannot be reached, and five for all. Collective over the members.
 /// @param facts the facts for each newcomer but its ranks
 /// @param secret the world's; newcomers have to prove that they know it
 /// @throws error(failure::join) if a member is gone
