@@ -5,6 +5,7 @@
 #include <tutti/detail/bootstrap/doorway.hpp>
 #include <tutti/detail/bootstrap/hosts.hpp>
 #include <tutti/detail/bootstrap/newcomer.hpp>
+#include <tutti/detail/core/process_look.hpp>
 #include <tutti/door.hpp>
 #include <tutti/enter.hpp>
 #include <tutti/join.hpp>
@@ -20,6 +21,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -263,6 +265,46 @@ BOOST_AUTO_TEST_CASE(killed_processes_are_forgotten) {
       BOOST_TEST(verdicts[r] == (r == 3 ? tutti::support::death_verdict : ""));
     }
   }
+}
+
+/// Tools see a process that has entered as one of its job, and it leaves a dump at a fault.
+BOOST_AUTO_TEST_CASE(a_newcomer_belongs_to_its_job_and_writes_dumps) {
+  job const work;
+  ::setenv("TUTTI_DUMPS", work.folder.c_str(), 1);
+  auto const verdicts = tutti::support::process_ranks::run(2, [&](process_rendezvous& seat) -> verdict {
+    if (seat.rank() == 0) {
+      auto world = work.join<tutti::tcp>(0, 1);
+      tutti::failure_detector detector(world, 30s);
+      tutti::door entry;
+      work.await(entry, 1);
+      world = detector.grow(entry);
+      if (!has_ranks(world, 2) ||
+          tutti::detail::mapped_page(static_cast<std::uint32_t>(world.members()[1].pid)).job() != work.folder) {
+        return "the newcomer has another job";
+      }
+      seat.exchange("");
+      ::raise(SIGKILL);
+    }
+    work.enter();
+    auto [world, detector] = tutti::enter<tutti::tcp>();
+    bool const is_right = has_ranks(world, 2);
+    seat.exchange("");
+    try {
+      std::ignore = has_ranks(world, 2);
+    } catch (tutti::error const&) {
+      return is_right ? "" : "the world is wrong";
+    }
+    return "no fault";
+  });
+  ::unsetenv("TUTTI_DUMPS");
+  BOOST_TEST(verdicts[0] == tutti::support::death_verdict);
+  BOOST_TEST(verdicts[1] == "");
+  std::size_t dump_count = 0;
+  for (auto const& entry : std::filesystem::directory_iterator(work.folder)) {
+    std::string const name = entry.path().filename();
+    dump_count += name.starts_with("newcomer.") && name.ends_with(".fault-01.dump") ? 1U : 0U;
+  }
+  BOOST_TEST(dump_count == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(grow_and_shrink_may_not_be_mixed) {

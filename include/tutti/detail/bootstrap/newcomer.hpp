@@ -36,7 +36,7 @@ namespace tutti::inline v0_1_0::detail::inline bootstrap {
 struct admission {
   static constexpr std::size_t limit = 1U << 26U;  ///< bytes
 
-  std::vector<rank_type> parent_ranks;  ///< of all members, in the world before; no_rank for newcomers
+  std::vector<rank_type> parent_ranks;  ///< ranks of all members in the world before; no_rank for newcomers
   rank_type rank = 0;                   ///< the newcomer's
   duration patience{};                  ///< the members'
   std::string base_name;                ///< the name of the first world

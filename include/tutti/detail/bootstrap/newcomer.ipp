@@ -8,6 +8,8 @@
 #include <tutti/detail/bootstrap/pending_hello.hpp>
 #include <tutti/detail/bootstrap/shrink_message.hpp>
 #include <tutti/detail/core/deadline.hpp>
+#include <tutti/detail/core/dumps.hpp>
+#include <tutti/detail/core/operations_page.hpp>
 #include <tutti/detail/net/address.hpp>
 #include <tutti/detail/net/nonce.hpp>
 #include <tutti/detail/net/socket.hpp>
@@ -128,6 +130,10 @@ TUTTI_DECL void admit_newcomers(survivors& members, doorway& door, rank_type lim
 // The newcomer.
 
 TUTTI_DECL newcomer::newcomer(environment const& settings) : settings_(settings), door_(make_doorway(settings)) {
+  if (!settings.dumps.empty()) {
+    dumps::begin(settings.dumps, no_rank);
+  }
+  record_owner::set_job(settings.job);
   net::address const at = net::resolve(door_->local_host(), 0).front();
   listener_ = net::listen(at);
   net::await_data(listener_.get());

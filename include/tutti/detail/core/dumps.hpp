@@ -63,7 +63,7 @@ class dumps {
   static constexpr std::size_t fault_limit = 16;
 
   /// Lets this process write dumps to the folder, and handles SIGUSR2. Does nothing if the process does so already.
-  /// @param rank the rank of the process in its first world, for the names of the files
+  /// @param rank the rank of the process in its first world, for the names of the files; no_rank: it enters one
   /// @throws error(failure::join) if the folder cannot be written to, or if the program handles SIGUSR2 itself
   TUTTI_DECL static void begin(std::string const& folder, rank_type rank);
 

@@ -84,7 +84,8 @@ TUTTI_DECL void dumps::begin(std::string const& folder, rank_type rank) {
   copy_bounded(self.host, settings::head.host);
   settings::folder = std::move(place);
   settings::path = folder;
-  settings::prefix = "rank-" + std::to_string(rank) + "." + self.host.substr(0, 64) + "." + std::to_string(self.pid);
+  settings::prefix = (rank == no_rank ? "newcomer" : "rank-" + std::to_string(rank)) + "." + self.host.substr(0, 64) +
+                     "." + std::to_string(self.pid);
   settings::fault_count = 0;
   settings::has_signal_dump = false;
   settings::generation.store(std::uint64_t{fork_guard::generation()} + 1, std::memory_order_release);
