@@ -18,6 +18,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstddef>
@@ -25,6 +26,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -51,9 +53,10 @@ struct job {
     BOOST_REQUIRE(::mkdtemp(name) != nullptr);
     folder = name;
     if (has_list) {
+      std::vector<tutti::detail::descriptor> listeners;  // open together, so that the ports differ
       for (int i = 0; i != 3; ++i) {
-        tutti::detail::descriptor const listener = tutti::detail::net::listen(std::uint16_t{0});
-        auto const port = tutti::detail::net::local_address(listener.get()).port();
+        listeners.push_back(tutti::detail::net::listen(std::uint16_t{0}));
+        auto const port = tutti::detail::net::local_address(listeners.back().get()).port();
         hosts += (i == 0 ? "127.0.0.1:" : ",127.0.0.1:") + std::to_string(port);
       }
     }
@@ -91,8 +94,24 @@ struct job {
   }
   /// Waits until as many processes wait at the door.
   static void await(tutti::door& entry, rank_type count) {
+    auto const end = tutti::steady_now() + 30s;
     while (entry.waiting() != count) {
+      if (tutti::steady_now() > end) {
+        throw std::runtime_error(std::to_string(entry.waiting()) + " processes wait, not " + std::to_string(count));
+      }
       ::usleep(100);
+    }
+  }
+
+  /// Waits until a process has written a file at the door, if the place is a folder.
+  void await_file() const {
+    auto const is_announcement = [](std::filesystem::directory_entry const& entry) {
+      return entry.path().filename().string().starts_with("waiting.");
+    };
+    auto const end = tutti::steady_now() + 10s;
+    for (bool has_come = !hosts.empty(); !has_come && tutti::steady_now() < end;) {
+      std::filesystem::recursive_directory_iterator const files(folder);
+      has_come = std::any_of(begin(files), std::filesystem::end(files), is_announcement);
     }
   }
 
@@ -208,7 +227,7 @@ BOOST_AUTO_TEST_CASE(a_secret_is_demanded_of_newcomers) {
       job const work(has_list, secret);
       check(tutti::support::process_ranks::run(4, [&](process_rendezvous& seat) -> verdict {
         if (seat.rank() == 3) {
-          work.enter("1");
+          work.enter("2");
           ::unsetenv("TUTTI_SECRET");
           if (*other != '\0') {
             ::setenv("TUTTI_SECRET", other, 1);
@@ -224,6 +243,9 @@ BOOST_AUTO_TEST_CASE(a_secret_is_demanded_of_newcomers) {
         auto world = work.join<tutti::tcp>(seat.rank(), 3);
         tutti::failure_detector detector(world, 30s);
         tutti::door entry;
+        if (seat.rank() == 0) {
+          work.await_file();
+        }
         world = detector.grow(entry);
         seat.exchange("");
         world = detector.grow(entry);

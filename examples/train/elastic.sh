@@ -10,8 +10,10 @@ program=$1
 shift
 
 folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT INT TERM
+trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$folder"' EXIT
+trap 'exit 1' INT TERM
 export TUTTI_JOB="elastic-$$" TUTTI_STORE="file:$folder" TUTTI_SIZE=3 TUTTI_LOCAL_SIZE=3
+export TUTTI_TIMEOUT=300  # seconds that the spare waits
 
 # Trains as a rank. Rank 1 is killed after its hundredth step; the spare has its number in the environment.
 train() {

@@ -137,6 +137,9 @@ void train_by(Communicator& world, tutti::nn::strategy& strategy, job const& wor
     if (options.entry != nullptr) {
       tutti::nn::growth_watch watch(world, session.model(), *options.entry, options.max_ranks);
       tutti::nn::train(session.model(), strategy, session, saver, injection, watch);
+      if (!watch.problem().empty()) {
+        std::fprintf(stderr, "train: no process could enter through this rank: %s\n", watch.problem().c_str());
+      }
     } else {
       tutti::nn::train(session.model(), strategy, session, saver, injection);
     }
@@ -325,6 +328,8 @@ outcomes train_over(job const& work, tutti::world_options<Transport> const& sett
 /// Enters a running training.
 template <class Transport>
 void enter_training(job const& work, tutti::world_options<Transport> const& settings) {
+  std::printf("wait   to enter the training of this TUTTI_JOB\n");
+  std::fflush(stdout);
   auto entered = tutti::enter<Transport>(settings, trace_for(work));
   handle_signals_for(work);
   std::optional<session> training;

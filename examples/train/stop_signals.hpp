@@ -44,7 +44,8 @@ inline void end_world_after_signal() noexcept {
 /// Lets signals end this world from now on, rather than the one before it. Collective over the ranks of a process.
 template <class Communicator>
 void let_signals_end(Communicator const& world) {
-  static std::list<tutti::abort_handle> handles;  // a handler in another thread may still use an earlier one
+  // A handler in another thread may still use an earlier one, also while the program ends.
+  static auto& handles = *new std::list<tutti::abort_handle>;
   if (!tutti::in_process<typename Communicator::transport_type> || world.rank() == 0) {
     world_to_end.store(&handles.emplace_back(world.aborter()));
     end_world_after_signal();

@@ -206,6 +206,7 @@ class on_asio {
                              if (*alive) {
                                is_armed_ = false;
                                if (!state().is_inherited()) {
+                                 detail::exclusion const turn(state());
                                  state().claim();
                                  disarm();
                                }

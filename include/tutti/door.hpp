@@ -17,8 +17,8 @@ class failure_detector;
 ///     tutti::door door;
 ///     if (is_epoch_over && door.waiting() != 0) { ... }  // the members agree, and call detector.grow(door)
 ///
-/// Cost: a listing of the folder for each look; or a listening socket, and a connection for each process that waits.
-/// Thread safety: one thread at a time.
+/// Cost: a listing of the folder, and a read of each file, for each look; or a listening socket, and a connection for
+/// each process that waits. Thread safety: one thread at a time.
 class door {
  public:
   /// @throws error (failure::join) if the environment names no place or no job

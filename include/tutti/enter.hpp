@@ -10,7 +10,8 @@
 #include <tutti/extend/error.hpp>
 #include <tutti/shrink.hpp>
 
-#include <optional>
+#include <algorithm>
+#include <chrono>
 #include <utility>
 
 namespace tutti::inline v0_1_0 {
@@ -29,7 +30,7 @@ struct entering {
     }
     time_point const deadline = steady_now() + finite_patience(settings.patience);
     newcomer self(settings);
-    constexpr int max_attempts = 10;
+    constexpr int max_attempts = 5;
     for (int attempts = 1;; ++attempts) {
       admission facts;
       survivors group = self.enter(facts, deadline);
@@ -46,6 +47,7 @@ struct entering {
           throw;
         }
       }
+      sleep_for((std::min)(duration(std::chrono::seconds(attempts)), deadline - steady_now()));
     }
   }
 };
@@ -58,11 +60,12 @@ struct entering {
 ///
 ///     auto [world, detector] = tutti::enter<tutti::tcp>();
 ///
-/// Needs TUTTI_JOB, TUTTI_STORE=file:PATH or TUTTI_HOSTS, and the world's secret if it has one. Ranks and sizes in the
-/// environment do not count. A process that has been let in takes part in making the world; it waits again if that
-/// fails.
+/// Needs TUTTI_JOB, TUTTI_STORE=file:PATH or TUTTI_HOSTS, and the world's secret if it has one. TUTTI_RANK counts only
+/// with TUTTI_HOSTS: it is the entry at which this process listens as a member, and should be that of a lost rank. A
+/// process that has been let in takes part in making the world; it waits again if that fails.
 ///
-/// @throws error (failure::join) if no world lets this process in within TUTTI_TIMEOUT seconds (60), if ten attempts to
+/// @throws error (failure::join) if no world lets this process in within TUTTI_TIMEOUT seconds (60), if five attempts
+/// to
 ///         make a world with it fail, or if the environment names no place; error (failure::mismatch) if the members
 ///         have other options
 ///

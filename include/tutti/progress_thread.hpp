@@ -93,7 +93,10 @@ class progress_thread {
     stopping_.store(true, std::memory_order_relaxed);
     wake();
     thread_.join();
-    detail::access::state(world_).claim();
+    {
+      detail::exclusion const turn(detail::access::state(world_));
+      detail::access::state(world_).claim();
+    }
     while (!tasks_.empty()) {  // the thread has ended early
       tasks_.front()->pending.cancel();
     }
@@ -284,9 +287,9 @@ class progress_thread {
         [[maybe_unused]] auto const result = ::read(wake_event_.get(), &count, sizeof count);
       }
       std::lock_guard const lock(mutex_);
-      detail::access::state(world_).claim();  // the owner may have started operations
       {
         detail::exclusion const turn(detail::access::state(world_));
+        detail::access::state(world_).claim();  // the owner may have started operations
         world_.transport().disarm();
       }
       look();

@@ -51,8 +51,9 @@ class failure_detector {
 
   /// The result of `agree`.
   struct agreement {
-    std::uint64_t value;                ///< the bitwise AND of the values of the ranks that took part
-    std::vector<rank_type> lost_ranks;  ///< the ranks of the first world that are gone or left out, in ascending order
+    std::uint64_t value;  ///< the bitwise AND of the values of the ranks that took part
+    /// The ranks of the first world, or of that of the last `grow`, that are gone or left out, in ascending order.
+    std::vector<rank_type> lost_ranks;
   };
 
   /// Opens a listening socket, and exchanges addresses. Collective. @throws error; precondition_error if the patience
@@ -109,9 +110,12 @@ class failure_detector {
   ///
   ///     world = detector.grow(door, full_size);
   ///
-  /// Waits as `shrink` does, and at most a second for each process that waits and does not answer, five for all. If
-  /// newcomers end meanwhile, it tries again with the others, and at last without any.
-  /// @param max_size the largest number of ranks of the new world; the rest continues to wait
+  /// Waits as `shrink` does, and at most three seconds for each process that waits and does not answer, ten or half the
+  /// patience for all. If newcomers end meanwhile, it tries again with the others, and at last without any. If it
+  /// throws while the members decide, this rank is left out of later calls. Cost: that of `shrink`, and a new listener;
+  /// a visit to each process that waits, and three exchanges.
+  /// @param max_size the largest number of ranks of the new world, that of the lowest member; the rest continues to
+  ///        wait
   /// @throws error (failure::join) and error (failure::mismatch) as `shrink`
   [[nodiscard]] communicator_type grow(door& entry, rank_type max_size = no_rank) {
     return make_next(detail::detector_call::grow, entry.place_.get(), max_size);
@@ -161,8 +165,9 @@ class failure_detector {
         next.emplace(*group, settings_);
       } catch (error const& e) {
         cause = e;
+        group.reset();  // the others wait for this rank's next text no longer
       }
-      bool const is_made = meeting_.agree(call, next ? 1 : 0, patience_) == 1;
+      bool const is_made = decide(call, next.has_value());
       if (members() != previous_members) {
         attempts = 0;  // another fault
       } else if (is_made) {
@@ -177,6 +182,19 @@ class failure_detector {
       } else if (attempts == max_attempts) {
         throw cause;
       }
+    }
+  }
+
+  /// Agrees that each member has the next world. If a `grow` throws here, the others may use a world that this rank
+  /// does not have: it takes part in no further agreement.
+  bool decide(detail::detector_call call, bool is_ready) {
+    try {
+      return meeting_.agree(call, is_ready ? 1 : 0, patience_) == 1;
+    } catch (...) {
+      if (call == detail::detector_call::grow && is_ready) {
+        meeting_.leave();
+      }
+      throw;
     }
   }
 
@@ -206,8 +224,6 @@ class failure_detector {
   duration patience_;
   std::uint64_t changes_ = 0;  ///< worlds that were made of the first one
   detail::shrink_meeting meeting_;
-  std::vector<detail::shrink_meeting>
-      left_meetings_;  ///< meetings of older worlds, in which members may lack a decision
 };
 
 template <class Transport, rank_type N, class Trace>

@@ -106,7 +106,7 @@ inline void read_dump(std::string const& path, std::vector<std::unique_ptr<dump_
     }
     std::size_t const count = files.size();
     for (auto const& entry : std::filesystem::directory_iterator(path)) {
-      if (entry.path().extension() == ".dump") {
+      if (entry.path().extension() == ".dump" && entry.file_size(code) != 0) {  // an empty one is being written
         files.push_back(entry.path().string());
       }
     }

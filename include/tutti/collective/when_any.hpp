@@ -73,6 +73,7 @@ class when_any {
                                          },
                                      .outlasts_faults = true};
     for (Communicator& member : worlds_) {
+      detail::exclusion const turn(detail::access::state(member));
       detail::access::state(member).claim();  // this thread's waits advance them, too
     }
     detail::rank_state& world = detail::access::state(worlds_.front());

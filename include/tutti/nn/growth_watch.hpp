@@ -3,6 +3,7 @@
 
 #include <tutti/detail/base/language.hpp>
 #include <tutti/door.hpp>
+#include <tutti/extend/error.hpp>
 #include <tutti/extend/types.hpp>
 #include <tutti/nn/base/metrics.hpp>
 #include <tutti/nn/detail/trainer/common_look.hpp>
@@ -10,6 +11,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <string>
 
 namespace tutti::inline v0_1_0::nn {
 
@@ -41,13 +43,25 @@ class growth_watch {
   /// Looks for processes that wait, if a look is due.
   /// @throws growth_due
   void after_step(replica const& model) {
-    if (std::uint64_t const step = step_of(model);
-        !is_full_ && look_.is_due(step) && look_.largest(entry_.waiting(), step) != 0) {
+    std::uint64_t const step = step_of(model);
+    if (!is_full_ && look_.is_due(step) && look_.largest(count_waiting(), step) != 0) {
       throw growth_due();
     }
   }
 
+  /// The reason why this rank could not look at its door the last time; empty if it could. The other ranks still look.
+  [[nodiscard]] std::string const& problem() const noexcept { return problem_; }
+
  private:
+  [[nodiscard]] std::uint64_t count_waiting() {
+    try {
+      problem_.clear();
+      return entry_.waiting();
+    } catch (error const& e) {
+      problem_ = e.what();
+      return 0;
+    }
+  }
   [[nodiscard]] static std::uint64_t step_of(replica const& model) {
     return model.plan().steps_before(model.position().epoch) + model.position().batch;
   }
@@ -55,6 +69,7 @@ class growth_watch {
   detail::common_look<Communicator> look_;
   door& entry_;
   bool is_full_;
+  std::string problem_;
 };
 
 }  // namespace tutti::nn

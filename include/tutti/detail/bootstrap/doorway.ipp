@@ -12,6 +12,7 @@
 #include <tutti/detail/net/proof.hpp>
 #include <tutti/detail/net/socket.hpp>
 #include <tutti/extend/error.hpp>
+#include <tutti/extend/expects.hpp>
 #include <tutti/extend/packing.hpp>
 #include <tutti/extend/time.hpp>
 
@@ -127,9 +128,12 @@ class folder_doorway final : public doorway {
       times_ = {};
       own_file_ = name;
     }
-    if (times_.may_begin() && folder_.list(name).empty()) {
-      folder_.write(name, self.text());
-      times_.note_announcement();
+    if (times_.may_begin()) {
+      times_.note_attempt();
+      if (folder_.list(name).empty()) {
+        folder_.write(name, self.text());
+        times_.note_announcement();
+      }
     }
     return "";
   }
@@ -218,11 +222,11 @@ class port_doorway final : public doorway {
   }
 
   [[nodiscard]] TUTTI_COLD std::string announce(announcement const& self) override {
-    if (announced_ != self.nonce) {
+    if (sent_nonce_ != self.nonce) {
       withdraw();
-      announced_ = self.nonce;
+      sent_nonce_ = self.nonce;
     }
-    std::string const hello = sealed(self.text());
+    std::string const hello = with_proof(self.text());
     std::string reasons;
     bool is_sent = false;
     for (std::size_t i = 0; i < paths_.size(); ++i) {
@@ -307,7 +311,7 @@ class port_doorway final : public doorway {
   }
 
   /// A text with the name of the job before it, and a proof after it if there is a secret.
-  [[nodiscard]] TUTTI_COLD std::string sealed(std::string const& text) const {
+  [[nodiscard]] TUTTI_COLD std::string with_proof(std::string const& text) const {
     std::string bytes = packer().text(job_).take() + text;
     if (key_) {
       net::proof const tag = key_.prove("announcement", {bytes});
@@ -340,7 +344,7 @@ class port_doorway final : public doorway {
   net::handshake_server<pending_hello> pending_;
   std::vector<visitor> visitors_;
   std::vector<path> paths_;  ///< one for each entry
-  std::string announced_;    ///< the nonce that is sent over them
+  std::string sent_nonce_;   ///< the nonce that is sent over them
 };
 
 TUTTI_DECL owner<doorway> make_doorway(environment const& settings) {
@@ -353,6 +357,8 @@ TUTTI_DECL owner<doorway> make_doorway(environment const& settings) {
     return owner<doorway>(new folder_doorway(settings));
   }
   if (!settings.hosts.empty()) {
+    expects(settings.rank < settings.hosts.size(), "door: the rank must be below the number of hosts, ",
+            settings.hosts.size(), ", not ", settings.rank);
     return owner<doorway>(new port_doorway(settings));
   }
   throw error(failure::join,

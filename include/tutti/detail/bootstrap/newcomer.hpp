@@ -6,12 +6,13 @@
 #include <tutti/detail/bootstrap/survivors.hpp>
 #include <tutti/detail/core/descriptor.hpp>
 #include <tutti/detail/core/owner.hpp>
-#include <tutti/detail/net/proof.hpp>
 #include <tutti/extend/environment.hpp>
+#include <tutti/extend/secret.hpp>
 #include <tutti/extend/time.hpp>
 #include <tutti/extend/types.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,7 +50,8 @@ struct admission {
 
 /// Lets processes that wait at the doorways of the members into their next world. The host takes them in the order of
 /// the members that see them, until the world has `limit` ranks; they get the numbers after the members. Takes at most
-/// a second for each process that cannot be reached, and five for all. Collective over the members.
+/// three seconds for each process that cannot be reached, and ten or half the patience for all. Collective over the
+/// members.
 /// @param facts the facts for each newcomer but its ranks
 /// @param secret the world's; newcomers have to prove that they know it
 /// @throws error(failure::join) if a member is gone

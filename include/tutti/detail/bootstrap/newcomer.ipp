@@ -4,6 +4,7 @@
 #include <tutti/detail/bootstrap/channel.hpp>
 #include <tutti/detail/bootstrap/claim.hpp>
 #include <tutti/detail/bootstrap/entrance.hpp>
+#include <tutti/detail/bootstrap/membership.hpp>
 #include <tutti/detail/bootstrap/newcomer.hpp>
 #include <tutti/detail/bootstrap/pending_hello.hpp>
 #include <tutti/detail/bootstrap/shrink_message.hpp>
@@ -18,6 +19,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <poll.h>
 #include <utility>
@@ -75,12 +77,18 @@ TUTTI_DECL bool visit(announcement const& other, std::uint32_t zone, channel& li
 
 TUTTI_DECL void admit_newcomers(survivors& members, doorway& door, rank_type limit, admission facts,
                                 world_secret const& secret) {
-  constexpr duration longest_visit = std::chrono::seconds(1);
-  constexpr duration longest = std::chrono::seconds(5);
+  constexpr duration longest_visit = std::chrono::seconds(3);
+  constexpr duration longest = std::chrono::seconds(10);
   std::vector<std::string> own_view;
   try {
+    std::size_t byte_count = 0;
     for (announcement const& entry : door.look()) {
-      own_view.push_back(entry.text());
+      std::string text = entry.text();
+      byte_count += text.size();
+      if (2 * byte_count > text_limit(members.size())) {
+        break;  // the rest is for the next world
+      }
+      own_view.push_back(std::move(text));
     }
   } catch (error const&) {  // the survivors continue; `door::waiting` reports it
   }
@@ -181,7 +189,12 @@ TUTTI_DECL channel newcomer::await_host(time_point deadline) {
   entrance hosts(key_of(settings_.secret, self_.nonce), 1);
   host_arrival arrival{self_.nonce};
   for (;;) {
-    std::string const reason = door_->announce(self_);
+    std::string reason;
+    try {
+      reason = door_->announce(self_);
+    } catch (error const& e) {  // a full disk may have room again
+      reason = e.what();
+    }
     std::vector<pollfd> set{{listener_.get(), POLLIN, 0}};
     hosts.append_to(set);
     poll_until(set, (std::min)(deadline, steady_now() + pause));
@@ -198,8 +211,8 @@ TUTTI_DECL channel newcomer::await_host(time_point deadline) {
     if (steady_now() >= deadline) {
       throw error(failure::join,
                   "no world let this process in at " + door_->place() + (reason.empty() ? "" : ": " + reason) +
-                      "; its members must call grow with a door of this place, TUTTI_JOB and TUTTI_SECRET, and "
-                      "TUTTI_TIMEOUT may be longer");
+                      "; none with this TUTTI_JOB and TUTTI_SECRET grows there, or it is full; set TUTTI_TIMEOUT to "
+                      "wait longer");
     }
   }
 }

@@ -53,6 +53,9 @@ class shrink_meeting {
   ///         case every later call fails, too. error(failure::mismatch) if the members make different calls
   std::uint64_t agree(detector_call call, std::uint64_t contribution, duration patience);
 
+  /// Takes part in no further round: every later call fails.
+  void leave() noexcept { agreement_.stay_out(); }
+
   /// The rendezvous of the members, which numbers them from 0 in their original order.
   /// @throws error(failure::join) if one of them did not take part in the last round: its host has ended meanwhile
   /// @pre the last round was of `shrink` or `grow`; called once for each round

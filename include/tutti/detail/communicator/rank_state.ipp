@@ -122,8 +122,7 @@ TUTTI_DECL sole_user::entry rank_state::enter_after_loan() noexcept {
   return result;
 }
 
-// Reads the state of the operations only as the one that has borrowed the communicator, which no thread can enter
-// meanwhile, or begin to advance.
+// Reads the operations only while the communicator is borrowed and in no progress list: then no thread changes them.
 TUTTI_DECL bool rank_state::serve_idle() noexcept {
   if (!calls_system || transport.waits_itself() || is_inherited() || !user.borrow()) {
     return true;
@@ -137,7 +136,7 @@ TUTTI_DECL bool rank_state::serve_idle() noexcept {
         kin->carry_out_abort();
       }
       is_done = transport.is_delivered();
-    } catch (...) {  // the communicator's thread has the error at its next call
+    } catch (...) {  // the next poll tries again
     }
   }
   user.give_back();

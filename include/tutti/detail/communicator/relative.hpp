@@ -41,7 +41,7 @@ class relative {
   TUTTI_DECL ~relative();
 
   /// Notes a fault of this communicator as a reason to leave the others. An abort ends them. Called by the thread that
-  /// uses the communicator.
+  /// uses or serves the communicator.
   TUTTI_DECL void tell(tutti::fault const& cause) noexcept;
   /// The fault that makes this rank leave the communicator; empty if there is none, or if an operation was started
   /// since.

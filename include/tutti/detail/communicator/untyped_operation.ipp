@@ -146,12 +146,19 @@ TUTTI_DECL void untyped_operation::end_with_error(error&& cause) {
     f = {cause.kind(), cause.at_fault().empty() ? no_rank : cause.at_fault().front(), state_.rank};
   }
   fail_epoch(f);
-  bool const is_intended = f.kind == failure::aborted || (f.kind == failure::cancelled && f.culprit == state_.rank);
+  bool const is_intended =
+      cause.kind() == failure::aborted || (cause.kind() == failure::cancelled && f.culprit == state_.rank);
   int const code =
       is_intended ? 0
                   : dumps::write(state_.record->identity(), cause.what(), find_suspect(cause));  // with the last wait
+  if (code != 0) {
+    try {
+      cause = error(cause.facts(), cause.what() + dumps::describe_failure(code));
+    } catch (std::bad_alloc const&) {  // without memory, the error says nothing of the dump
+    }
+  }
   try {
-    throw code == 0 ? std::move(cause) : error(cause.facts(), cause.what() + dumps::describe_failure(code));
+    throw std::move(cause);
   } catch (error const& e) {
     record_error(std::current_exception(), e.what());
   }

@@ -55,8 +55,8 @@ struct local_suspect {
 };
 
 /// The dumps of this process: files with its operations page, which tools/inspect reads. They are written to a folder
-/// that the user names, at a fault and at SIGUSR2; without a folder, never. A dump is visible with all of its contents
-/// or not at all, and replaces no file but this process's own. All state is static.
+/// that the user names, at a fault and at SIGUSR2; without a folder, never. A dump is visible with all of its contents,
+/// or for a moment empty, and replaces no file but this process's own. All state is static.
 class dumps {
  public:
   /// The largest number of dumps at faults of a process.

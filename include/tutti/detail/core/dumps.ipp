@@ -198,15 +198,20 @@ TUTTI_DECL int dumps::store(operations_page const& page, request const& r) noexc
   if (::close(file.release()) != 0 && code == 0) {  // NFS may report a full disk only now
     code = errno;
   }
-  if (code == 0 && (is_fault || !settings::has_signal_dump)) {  // reserves the name: a file of others is not replaced
+  bool has_reserved = false;
+  if (code == 0 && (is_fault || !settings::has_signal_dump)) {  // an empty file: a file of others is not replaced
     descriptor const reservation([&] { return ::openat(folder, name.c_str(), flags, 0600); });
-    code = reservation ? 0 : errno;
+    has_reserved = static_cast<bool>(reservation);
+    code = has_reserved ? 0 : errno;
   }
   if (code == 0 && ::renameat(folder, draft.c_str(), folder, name.c_str()) != 0) {
     code = errno;
   }
   if (code != 0) {
     ::unlinkat(folder, draft.c_str(), 0);
+  }
+  if (code != 0 && has_reserved) {
+    ::unlinkat(folder, name.c_str(), 0);
   }
   settings::has_signal_dump = settings::has_signal_dump || (!is_fault && code == 0);
   return code;

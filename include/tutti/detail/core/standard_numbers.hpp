@@ -23,8 +23,8 @@ class standard_numbers {
   standard_numbers& operator=(standard_numbers const&) = delete;
   TUTTI_DECL ~standard_numbers();
 
-  /// True if a signal handler that interrupts this thread now may make such an object: the thread does not make or end
-  /// one itself, and is not in a call of fork.
+  /// True if a signal handler that interrupts this thread now may make such an object: no thread makes or ends one, or
+  /// is in a call of fork.
   [[nodiscard]] TUTTI_DECL static bool are_usable_in_handler() noexcept;
 
  private:

@@ -76,7 +76,7 @@ class occupied_numbers {
         });
   }
 
-  [[nodiscard]] static bool is_locked_by_this_thread() noexcept { return holds || forks; }
+  [[nodiscard]] static bool is_locked() noexcept { return holds || forks || busy.load(std::memory_order_relaxed); }
 
   [[nodiscard]] static bool is_free(int fd) noexcept { return ::fcntl(fd, F_GETFD) < 0 && errno == EBADF; }
 
@@ -127,7 +127,7 @@ TUTTI_DECL standard_numbers::~standard_numbers() {
 }
 
 TUTTI_DECL bool standard_numbers::are_usable_in_handler() noexcept {
-  return !occupied_numbers::is_locked_by_this_thread();
+  return !occupied_numbers::is_locked();
 }
 
 }  // namespace tutti::detail::core

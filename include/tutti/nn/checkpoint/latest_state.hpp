@@ -16,8 +16,8 @@ namespace tutti::inline v0_1_0::nn {
 
 /// Returns the state from which the ranks of a new world continue: that of the most advanced one. Survivors of a fault
 /// are at most one step apart, because no rank ends a step that another has not begun; a rank that has ended it holds
-/// the weights that all would have. The layers' statistics remain each rank's own. Where processes have entered, which
-/// are at the beginning, all ranks get the mean of the others', as after a checkpoint with another number of ranks.
+/// the weights that all would have. The layers' statistics remain each rank's own. If processes have entered, every
+/// rank gets the mean of the other ranks' statistics, as after a checkpoint with another number of ranks.
 ///
 /// Collective. Cost: two allgathers of a few numbers, one broadcast of a training's whole state.
 template <group Communicator>
