@@ -6,6 +6,8 @@
 #include <tutti/detail/bootstrap/shrink_meeting.hpp>
 #include <tutti/detail/bootstrap/survivors.hpp>
 #include <tutti/detail/core/cancellation.hpp>
+#include <tutti/detail/core/deadline.hpp>
+#include <tutti/detail/core/joined_threads.hpp>
 #include <tutti/environment.hpp>
 #include <tutti/extend/error.hpp>
 #include <tutti/shrink.hpp>
