@@ -257,8 +257,8 @@ option_group checkpoints_group(options& o) {
         "If ranks are lost: the others stop, or continue and share the work",
         {not_with("--strategy parameter_server", ", where servers continue without a lost worker"),
          if_is("continue", needs("--strategy synchronous")), if_is("continue", not_with("--compress"))}},
-    {"--max-ranks", integer(o.faults.max_ranks, 1, 65536), "Let processes enter, up to so many ranks: TUTTI_JOB is "
-        "the name of the job, TUTTI_STORE=file:FOLDER or TUTTI_HOSTS the place where they wait",
+    {"--max-ranks", integer(o.faults.max_ranks, 1, 65536), "Let processes enter, up to this number of ranks: TUTTI_JOB "
+        "names the job, TUTTI_STORE=file:FOLDER or TUTTI_HOSTS the place where they wait",
         {needs("--on-fault continue"), not_with("--batch-per-rank"), not_with("--transport loopback")}},
     {"--enter", local(flag(o.faults.enters)), "Enter a running training as a further rank, or wait for a lost one: "
         "the same options, TUTTI_JOB and place; waits for TUTTI_TIMEOUT seconds (60)", {needs("--max-ranks")}},

@@ -67,7 +67,7 @@ struct fault_options {
   };
 
   bool continues = false;
-  std::uint32_t max_ranks = 0;  ///< processes may enter, up to so many ranks; 0: none
+  std::uint32_t max_ranks = 0;  ///< processes may enter, up to this number of ranks; 0: none
   bool enters = false;          ///< this process enters a running training
   std::vector<death> deaths;
 };

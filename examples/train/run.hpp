@@ -330,11 +330,12 @@ template <class Transport>
 void enter_training(job const& work, tutti::world_options<Transport> const& settings) {
   std::printf("wait   to enter the training of this TUTTI_JOB\n");
   std::fflush(stdout);
-  auto entered = tutti::enter<Transport>(settings, trace_for(work));
+  auto membership = tutti::enter<Transport>(settings, trace_for(work));
   handle_signals_for(work);
   std::optional<session> training;
-  fault_injection injection(work.options.faults, entered.first.rank(), !tutti::in_process<Transport>);
-  train_elastic(entered, entered.first, work, training, local_gpu_choice(entered.first, work.options), injection);
+  fault_injection injection(work.options.faults, membership.first.rank(), !tutti::in_process<Transport>);
+  train_elastic(membership, membership.first, work, training, local_gpu_choice(membership.first, work.options),
+                injection);
 }
 
 /// Trains as one process of a launcher's world, or of one that it enters.

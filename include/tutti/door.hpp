@@ -8,8 +8,9 @@
 
 namespace tutti::inline v0_1_0 {
 
-template <class Transport, class Trace>
-class failure_detector;
+namespace detail {
+struct door_access;
+}
 
 /// The place where processes wait to enter a running world (`enter`), as its members see it. It is the folder of
 /// TUTTI_STORE=file:PATH, or the ports of TUTTI_HOSTS, and belongs to one job, TUTTI_JOB. It outlives every member.
@@ -18,7 +19,8 @@ class failure_detector;
 ///     if (is_epoch_over && door.waiting() != 0) { ... }  // the members agree, and call detector.grow(door)
 ///
 /// Cost: a listing of the folder, and a read of each file, for each look; or a listening socket, and a connection for
-/// each process that waits. Thread safety: one thread at a time.
+/// each process that waits.
+/// Thread safety: one thread at a time.
 class door {
  public:
   /// @throws error (failure::join) if the environment names no place or no job
@@ -30,10 +32,18 @@ class door {
   [[nodiscard]] rank_type waiting() { return static_cast<rank_type>(place_->look().size()); }
 
  private:
-  template <class Transport, class Trace>
-  friend class failure_detector;
+  friend struct detail::door_access;
 
   detail::owner<detail::doorway> place_;
 };
+
+namespace detail {
+
+/// Gives a failure detector the place of a door.
+struct door_access {
+  [[nodiscard]] static doorway& place_of(door& entry) noexcept { return *entry.place_; }
+};
+
+}  // namespace detail
 
 }  // namespace tutti

@@ -118,7 +118,7 @@ class failure_detector {
   ///        wait
   /// @throws error (failure::join) and error (failure::mismatch) as `shrink`
   [[nodiscard]] communicator_type grow(door& entry, rank_type max_size = no_rank) {
-    return make_next(detail::detector_call::grow, entry.place_.get(), max_size);
+    return make_next(detail::detector_call::grow, &detail::door_access::place_of(entry), max_size);
   }
 
   /// The surviving members, by their ranks in the first world, or in that of the last `grow`.
