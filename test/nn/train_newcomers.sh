@@ -16,14 +16,14 @@ grep -q '^test accuracy' "$folder/elastic"
 
 export TUTTI_JOB="newcomer-$$" TUTTI_STORE="file:$folder" TUTTI_TIMEOUT=120
 train() {
-  "$program" run --samples 2000 --hidden 32 --transport tcp --on-fault continue --max-ranks 3 "$@"
+  "$program" run --samples 2000 --hidden 32 --transport tcp --on-fault continue --max-ranks 3 --epochs 10 "$@"
 }
 train --lr 0.5 --enter 2>"$folder/refused" &
 newcomer=$!
 until ls "$folder"/tutti-door-*/waiting.* >/dev/null 2>&1 || ! kill -0 "$newcomer" 2>/dev/null; do
   sleep 0.1
 done
-train --ranks 2 --epochs 10 | tee "$folder/others"
+train --ranks 2 | tee "$folder/others"
 grep -q '^test accuracy' "$folder/others"
 if wait "$newcomer"; then
   echo "a process that asks for another training has ended well" >&2
