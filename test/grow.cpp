@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test: address waits
 #include <support/process_ranks.hpp>
+#include <support/toy_hash.hpp>
 #include <tutti/collective/allreduce.hpp>
 #include <tutti/detail/bootstrap/doorway.hpp>
 #include <tutti/detail/bootstrap/hosts.hpp>
@@ -10,7 +11,6 @@
 #include <tutti/enter.hpp>
 #include <tutti/join.hpp>
 #include <tutti/reduction/arithmetic.hpp>
-#include <tutti/secure.hpp>
 #include <tutti/shrink.hpp>
 #include <tutti/topology/ring.hpp>
 #include <tutti/transport/shared_memory.hpp>

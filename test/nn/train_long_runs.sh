@@ -73,7 +73,6 @@ ended() {  # receiver of the signal, signal, its number, options
 ended parent TERM 15 '--transport loopback'
 ended parent USR1 10 '--transport shared_memory'
 ended rank TERM 15 '--transport tcp'
-shows '^train: rank 1 (' log
 ended group TERM 15 '--transport tcp --strategy local_sgd'
 ended rank TERM 15 '--transport shared_memory --strategy gossip'
 ended rank TERM 15 '--transport tcp --strategy parameter_server'
