@@ -105,6 +105,7 @@ BOOST_AUTO_TEST_CASE(a_process_sleeps_is_stopped_continues_and_ends) {
 BOOST_AUTO_TEST_CASE(a_thread_that_has_ended_is_its_process) {
   waiting_process const other;
   std::uint32_t const no_thread = 1;
+  BOOST_TEST((activity_in_time(other.number(), activity::sleeps) == activity::sleeps));
   BOOST_TEST(tutti::detail::status_of(other.number(), no_thread).state ==
              tutti::detail::status_of(other.number(), other.number()).state);
 }

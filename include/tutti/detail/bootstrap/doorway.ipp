@@ -129,10 +129,11 @@ class folder_doorway final : public doorway {
       own_file_ = name;
     }
     if (times_.may_begin()) {
-      times_.note_attempt();
       if (folder_.list(name).empty()) {
         folder_.write(name, self.text());
         times_.note_announcement();
+      } else {
+        times_.note_attempt();
       }
     }
     return "";
