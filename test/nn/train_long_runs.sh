@@ -26,15 +26,18 @@ group_runs() {  # a process group
   cat /proc/[0-9]*/stat 2> /dev/null | awk -v group="$1" '{ sub(/.*\) /, "") } $3 == group { found = 1 } END { exit !found }'
 }
 weights() { sed -n 's/^ *"weights": \([0-9]*\),*$/\1/p' report.json; }
-stopped() {  # receiver of the signal, signal, options
-  rm -rf kept
-  begin $endless $3 --checkpoint kept
-  until_shown "epoch 1/"
+signal_to() {  # receiver of the signal, signal
   case $1 in
     parent) kill -$2 $pid ;;
     group) kill -$2 -$pid ;;
     rank) kill -$2 $(cat /proc/$pid/task/*/children | tr ' ' '\n' | sed -n 2p) ;;
   esac
+}
+stopped() {  # receiver of the signal, signal, options
+  rm -rf kept
+  begin $endless $3 --checkpoint kept
+  until_shown "epoch 1/"
+  signal_to $1 $2
   wait $pid || wrong "$1, $2, $3: status $?"
   shows "^stopped after step [0-9]* by SIG$2; a checkpoint is in kept; continue with the same command and --resume" log
   step=$(sed -n 's/^stopped after step \([0-9]*\) .*/\1/p' log)
@@ -59,11 +62,7 @@ stopped parent TERM '--transport tcp --strategy parameter_server'
 ended() {  # receiver of the signal, signal, its number, options
   begin $endless $4
   until_shown 'epoch 1/'
-  case $1 in
-    parent) kill -$2 $pid ;;
-    group) kill -$2 -$pid ;;
-    rank) kill -$2 $(cat /proc/$pid/task/*/children | tr ' ' '\n' | sed -n 2p) ;;
-  esac
+  signal_to $1 $2
   status=0
   wait $pid || status=$?
   [ $status = $((128 + $3)) ] || wrong "$1, $2, $4: status $status"
