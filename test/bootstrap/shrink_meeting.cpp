@@ -247,7 +247,7 @@ BOOST_AUTO_TEST_CASE(a_text_without_end_is_named_and_not_kept) {
     }
   });
   BOOST_CHECK_EXCEPTION(std::ignore = survivors_of(group.member(0), 20s).exchange(""), error, [](error const& e) {
-    return std::string_view(e.what()).find("rank 1 of the failed world gave a text of more than 2097152 bytes") !=
+    return std::string_view(e.what()).find("rank 1 of the world before gave a text of more than 2097152 bytes") !=
                std::string_view::npos &&
            e.at_fault() == std::vector<rank_type>{1};
   });
