@@ -30,6 +30,9 @@ struct automatic_options {
   /// always measured.
   duration budget = std::chrono::milliseconds(20);
   bool remeasure = false;  ///< measure even if a profile is known
+  /// Keep the profile for later worlds of this process over the same transport, with as many ranks on the same hosts.
+  /// For programs that make worlds again and again; transports with the same options. Equal on all ranks.
+  bool keep = false;
 };
 
 /// A topology that picks another one: for each operation, by its size, the schedule and the segment size with the
@@ -201,7 +204,8 @@ class automatic : public selection {
   /// measures.
   template <class Communicator>
   static std::string recall_or_measure(Communicator& world, automatic_options const& options) {
-    auto& profiles = detail::access::state(world).kin->template common<detail::known_profiles>();
+    auto& profiles = options.keep ? detail::kept_profiles<typename Communicator::transport_type>
+                                  : detail::access::state(world).kin->template common<detail::known_profiles>();
     std::string const hosts = detail::known_profiles::hosts_of(world);
     std::string text = options.remeasure ? "" : profiles.find(hosts, options.budget);
     std::array<rank_type, 1> teller{text.empty() ? no_rank : world.rank()};

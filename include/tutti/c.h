@@ -197,8 +197,7 @@ TUTTI_C_API size_t tutti_explain(tutti_world* world, char const* operation, size
  *
  * `in` and `out` are the same memory (in place) or do not overlap. Where `lengths` is given, it has one length for each
  * rank, equal on all ranks, and block r has lengths[r] elements, one block after the other. Where it is NULL, block r
- * has count / size elements, and one more if r < count % size; gather, scatter and alltoall without lengths need a
- * multiple of size. With lengths, count is ignored.
+ * has count / size elements, and one more if r < count % size. With lengths, count is ignored.
  */
 typedef struct tutti_request tutti_request;
 
@@ -223,13 +222,14 @@ TUTTI_C_API int tutti_broadcast(tutti_world* world, void* data, size_t count, tu
 /* Every rank gets the blocks of all. `in` has the own block, or is `out`: then it is at its place there. */
 TUTTI_C_API int tutti_allgather(tutti_world* world, void const* in, void* out, size_t count, size_t const* lengths,
                                 tutti_type type, tutti_request** request, tutti_error* error);
-/* The root gets the blocks of all; `out` is ignored elsewhere. */
+/* The root gets the blocks of all; `out` is ignored elsewhere. Not in place. */
 TUTTI_C_API int tutti_gather(tutti_world* world, void const* in, void* out, size_t count, size_t const* lengths,
                              tutti_type type, uint32_t root, tutti_request** request, tutti_error* error);
-/* Rank r gets block r of the root's vector; `in` is ignored elsewhere. */
+/* Rank r gets block r of the root's vector; `in` is ignored elsewhere. Not in place. */
 TUTTI_C_API int tutti_scatter(tutti_world* world, void const* in, void* out, size_t count, size_t const* lengths,
                               tutti_type type, uint32_t root, tutti_request** request, tutti_error* error);
-/* Block j of rank i becomes block i of rank j; both vectors have `count` elements. Not in place. */
+/* Block j of rank i becomes block i of rank j; both vectors have `count` elements, a multiple of the ranks. Not in
+ * place. */
 TUTTI_C_API int tutti_alltoall(tutti_world* world, void const* in, void* out, size_t count, tutti_type type,
                                tutti_request** request, tutti_error* error);
 /* The same with lengths of this rank's own: outgoing[j] elements go to rank j, and incoming[i] come from rank i. */

@@ -103,11 +103,13 @@ class progress_thread {
   }
 
   /// Has the thread call `start()`, which starts an operation and returns its request, and then `on_end` with its error
-  /// or null, as `request::on_end` does. `on_end` also gets an exception of `start`. After a failure, all that is
-  /// posted ends with the same reason, as all calls on that communicator.
+  /// or null. `on_end` also gets an exception of `start`. After a failure, all that is posted ends with the same
+  /// reason, as all calls on that communicator.
   ///
-  /// Waits while as many operations are open as the thread has capacity for. A `start` or an `on_end` may post, too,
-  /// and never waits; an `on_end`, which must not throw, catches the exceptions of such a post.
+  /// `on_end` is called without the lock, so it may take that and run operations; what else has ended waits for it.
+  /// `start` is called with the lock. Waits while as many operations are open as the thread has capacity for. A `start`
+  /// or an `on_end` may post, too, and never waits; an `on_end`, which must not throw, catches the exceptions of such a
+  /// post.
   ///
   /// @pre the caller does not hold the lock of `pause()`; `on_end` does not throw, which its type says (noexcept)
   /// @throws precondition_error if the thread has ended because another one used the communicator without the lock;
@@ -156,6 +158,7 @@ class progress_thread {
     virtual request begin() = 0;
     virtual void end(std::exception_ptr cause) noexcept = 0;
     request pending;
+    std::exception_ptr cause;  ///< the error of an operation that has ended, or null
   };
   using task_list = std::list<std::unique_ptr<task>>;
 
@@ -209,20 +212,49 @@ class progress_thread {
     }
     return has_work;
   }
-  /// Reports the end of a posted operation. Called by the thread that advances it, which has the lock.
+  /// Notes the end of a posted operation, for the thread to report it. Called by the thread that advances it, which has
+  /// the lock; after the thread has ended, by any, and reports it at once.
   void end(typename task_list::iterator place, std::exception_ptr cause) noexcept {
+    (*place)->cause = std::move(cause);
     task_list own_task;
     own_task.splice(own_task.end(), tasks_, place);
     {
       std::lock_guard const lock(queue_mutex_);
-      --open_count_;
+      if (!refusal_) {
+        ended_.splice(ended_.end(), own_task);
+      }
     }
-    has_room_.notify_one();
-    detail::posted_function const mark;
-    own_task.front()->end(std::move(cause));
+    if (!own_task.empty()) {
+      report(std::move(own_task));
+    } else if (std::this_thread::get_id() != id_) {
+      wake();
+    }
+  }
+  /// Reports the ends of operations. Returns true if there were some.
+  bool report_ended() noexcept {
+    task_list ended;
+    {
+      std::lock_guard const lock(queue_mutex_);
+      ended.swap(ended_);
+    }
+    bool const has_ended = !ended.empty();
+    report(std::move(ended));
+    return has_ended;
+  }
+  void report(task_list ended) noexcept {
+    for (; !ended.empty(); ended.pop_front()) {
+      {
+        std::lock_guard const lock(queue_mutex_);
+        --open_count_;
+      }
+      has_room_.notify_one();
+      detail::posted_function const mark;
+      ended.front()->end(std::move(ended.front()->cause));
+    }
   }
 
   void run() {
+    id_ = std::this_thread::get_id();
     try {
       drive();
     } catch (precondition_error const&) {
@@ -235,6 +267,7 @@ class progress_thread {
         waiting.swap(queue_);
       }
       has_room_.notify_all();
+      report_ended();
       for (auto const& each_task : waiting) {
         each_task->end(refusal_);
       }
@@ -274,6 +307,9 @@ class progress_thread {
           look();
         }
       }
+      if (report_ended()) {
+        idle = 0;
+      }
       if (handle < 0) {
         std::this_thread::yield();
         continue;
@@ -307,8 +343,10 @@ class progress_thread {
   std::mutex queue_mutex_;  ///< guards the members below
   std::condition_variable has_room_;
   task_list queue_;             ///< posted operations that have not started
-  std::size_t open_count_ = 0;  ///< posted operations that have not ended
+  task_list ended_;             ///< posted operations whose end is not reported
+  std::size_t open_count_ = 0;  ///< posted operations whose end is not reported
   std::exception_ptr refusal_;  ///< the reason why the thread has ended; null: it runs
+  std::thread::id id_;          ///< the thread's own, set before it starts an operation
   std::thread thread_;
 };
 

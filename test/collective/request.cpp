@@ -316,6 +316,10 @@ BOOST_AUTO_TEST_CASE(threads_post_operations_to_a_progress_thread) {
       }
       background.post([&] { return sum.start(sums[0]); },
                       [&](std::exception_ptr const&) noexcept {
+                        {
+                          auto const turn = background.pause();
+                          sum(follower);  // a blocking call
+                        }
                         background.post([&] { return sum.start(follower); },
                                         [&](std::exception_ptr const& cause) noexcept {
                                           cause ? follower_end.set_exception(cause) : follower_end.set_value();
@@ -331,7 +335,7 @@ BOOST_AUTO_TEST_CASE(threads_post_operations_to_a_progress_thread) {
         }
       }
     }
-    return std::is_sorted(turns.begin(), turns.end()) && follower[0] == 20 ? "" : "not in order";
+    return std::is_sorted(turns.begin(), turns.end()) && follower[0] == 40 ? "" : "not in order";
   });
 }
 

@@ -12,7 +12,7 @@
 
 namespace tutti::inline v0_1_0::detail::inline tuning {
 
-/// Profiles that a rank has learned of its world and parts of it, by the number of ranks on each host.
+/// Profiles that ranks have learned of their worlds and parts of them, by the number of ranks on each host.
 class known_profiles {
  public:
   /// The hosts of a communicator with their numbers of ranks: "node7 4\nnode9 2\n".
@@ -61,5 +61,9 @@ class known_profiles {
   std::mutex mutex_;
   std::vector<profile_entry> profiles_;
 };
+
+/// The profiles that worlds over one transport share in this process.
+template <class Transport>
+inline known_profiles kept_profiles;
 
 }  // namespace tutti::detail::tuning

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every operation of c.h with the result of a sequential program, over transports, ranks, types, and ways to end it. */
+#include "ranks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { most = 1000 };
+
+/* How an operation is run. */
+enum { waits, starts_and_waits, starts_and_tests, calls_a_function, ways };
+static char const* const transports[] = {NULL, "shared_memory", "tcp", "by_locality"};
+
+static tutti_options options = TUTTI_OPTIONS;
+static int way;
+static tutti_request* request;
+static tutti_request** started;
+
+static volatile int ends;
+static void count_end(void* context, int failure, tutti_error const* cause) {
+  *(int*)context = failure == TUTTI_OK ? 1 : 2;
+  (void)cause;
+  ++ends;
+}
+/* Runs an operation in the current way: `call` uses `started`. */
+#define RUN(call)                                                          \
+  do {                                                                     \
+    started = way == waits ? NULL : &request;                              \
+    SUCCEEDS(call);                                                        \
+    end_request(world);                                                    \
+  } while (0)
+static void end_request(tutti_world* world) {
+  if (way == starts_and_waits) {
+    SUCCEEDS(tutti_wait(&request, -1, &error));
+    CHECK(request == NULL);
+  } else if (way == starts_and_tests) {
+    int result = TUTTI_NOT_YET;
+    while (result == TUTTI_NOT_YET) {
+      result = tutti_test(&request, &error);
+    }
+    SUCCEEDS(result);
+  } else if (way == calls_a_function) {
+    static int outcome;
+    outcome = 0;
+    int const before = ends;
+    SUCCEEDS(tutti_on_end(request, count_end, &outcome, &error));
+    while (ends == before) {
+      SUCCEEDS(tutti_poll(world, &error));
+    }
+    CHECK(outcome == 1);
+  }
+}
+
+/* Element i of the vector of rank r. */
+static int64_t value(uint32_t r, size_t i) { return (int64_t)(r + 1) * (int64_t)(i % 7 + 1); }
+
+static int64_t in[4 * most], out[4 * most];
+static void fill(uint32_t rank, size_t count) {
+  for (size_t i = 0; i != count; ++i) {
+    in[i] = value(rank, i);
+    out[i] = -1;
+  }
+}
+static int64_t sum(uint32_t first, uint32_t last, size_t i) {
+  int64_t total = 0;
+  for (uint32_t r = first; r != last; ++r) {
+    total += value(r, i);
+  }
+  return total;
+}
+static size_t begin_of(size_t count, uint32_t n, uint32_t r) {
+  size_t const more = count % n;
+  return count / n * r + (r < more ? r : more);
+}
+
+static void reduce_all(tutti_world* world, uint32_t rank, uint32_t n, size_t count) {
+  fill(rank, count);
+  RUN(tutti_allreduce(world, in, out, count, TUTTI_INT64, TUTTI_SUM, started, &error));
+  for (size_t i = 0; i != count; ++i) {
+    CHECK(out[i] == sum(0, n, i));
+  }
+  RUN(tutti_allreduce(world, in, in, count, TUTTI_INT64, TUTTI_MAX, started, &error));
+  for (size_t i = 0; i != count; ++i) {
+    CHECK(in[i] == value(n - 1, i));
+  }
+  uint32_t const root = n - 1;
+  fill(rank, count);
+  RUN(tutti_reduce(world, in, rank == root ? out : NULL, count, TUTTI_INT64, TUTTI_SUM, root, started, &error));
+  for (size_t i = 0; i != count; ++i) {
+    CHECK(out[i] == (rank == root ? sum(0, n, i) : -1));
+  }
+  fill(rank, count);
+  RUN(tutti_scan(world, in, out, count, TUTTI_INT64, TUTTI_SUM, started, &error));
+  for (size_t i = 0; i != count; ++i) {
+    CHECK(out[i] == sum(0, rank + 1, i));
+  }
+  fill(rank, count);
+  RUN(tutti_exscan(world, in, out, count, TUTTI_INT64, TUTTI_SUM, started, &error));
+  for (size_t i = 0; i != count; ++i) {
+    CHECK(out[i] == (rank == 0 ? -1 : sum(0, rank, i)));
+  }
+}
+
+static void reduce_blocks(tutti_world* world, uint32_t rank, uint32_t n, size_t count, size_t const* lengths) {
+  size_t begin = begin_of(count, n, rank), end = begin_of(count, n, rank + 1);
+  if (lengths != NULL) {
+    begin = 0;
+    for (uint32_t r = 0; r != rank; ++r) {
+      begin += lengths[r];
+    }
+    end = begin + lengths[rank];
+  }
+  fill(rank, count);
+  RUN(tutti_reduce_scatter(world, in, out, count, lengths, TUTTI_INT64, TUTTI_SUM, started, &error));
+  for (size_t i = begin; i != end; ++i) {
+    CHECK(out[i - begin] == sum(0, n, i));
+  }
+  fill(rank, count);
+  RUN(tutti_reduce_scatter(world, in, in, count, lengths, TUTTI_INT64, TUTTI_SUM, started, &error));
+  for (size_t i = begin; i != end; ++i) {
+    CHECK(in[i] == sum(0, n, i));
+  }
+}
+
+static void move(tutti_world* world, uint32_t rank, uint32_t n, size_t count, size_t const* lengths) {
+  size_t begin[5] = {0};
+  for (uint32_t r = 0; r != n; ++r) {
+    begin[r + 1] = lengths != NULL ? begin[r] + lengths[r] : begin_of(count, n, r + 1);
+  }
+  size_t const own = begin[rank + 1] - begin[rank];
+  fill(rank, count);
+  RUN(tutti_allgather(world, in, out, count, lengths, TUTTI_INT64, started, &error));
+  for (uint32_t r = 0; r != n; ++r) {
+    for (size_t i = begin[r]; i != begin[r + 1]; ++i) {
+      CHECK(out[i] == value(r, i - begin[r]));
+    }
+  }
+  fill(rank, count);
+  memcpy(out + begin[rank], in, own * sizeof *in);
+  RUN(tutti_allgather(world, out, out, count, lengths, TUTTI_INT64, started, &error));
+  for (uint32_t r = 0; r != n; ++r) {
+    for (size_t i = begin[r]; i != begin[r + 1]; ++i) {
+      CHECK(out[i] == value(r, i - begin[r]));
+    }
+  }
+  uint32_t const root = n / 2;
+  fill(rank, count);
+  RUN(tutti_gather(world, in, rank == root ? out : NULL, count, lengths, TUTTI_INT64, root, started, &error));
+  for (uint32_t r = 0; rank == root && r != n; ++r) {
+    for (size_t i = begin[r]; i != begin[r + 1]; ++i) {
+      CHECK(out[i] == value(r, i - begin[r]));
+    }
+  }
+  fill(rank, count);
+  RUN(tutti_scatter(world, rank == root ? in : NULL, out, count, lengths, TUTTI_INT64, root, started, &error));
+  for (size_t i = 0; i != own; ++i) {
+    CHECK(out[i] == value(root, begin[rank] + i));
+  }
+  fill(rank, count);
+  memcpy(out, in, count * sizeof *in);
+  RUN(tutti_broadcast(world, out, count, TUTTI_INT64, root, started, &error));
+  for (size_t i = 0; i != count; ++i) {
+    CHECK(out[i] == value(root, i));
+  }
+  RUN(tutti_barrier(world, started, &error));
+}
+
+static void exchange_blocks(tutti_world* world, uint32_t rank, uint32_t n, size_t each) {
+  fill(rank, n * each);
+  RUN(tutti_alltoall(world, in, out, n * each, TUTTI_INT64, started, &error));
+  for (uint32_t r = 0; r != n; ++r) {
+    for (size_t i = 0; i != each; ++i) {
+      CHECK(out[r * each + i] == value(r, rank * each + i));
+    }
+  }
+  size_t outgoing[4], incoming[4], sent = 0;  /* rank r sends r + s elements to rank s */
+  for (uint32_t r = 0; r != n; ++r) {
+    outgoing[r] = incoming[r] = rank + r;
+    sent += outgoing[r];
+  }
+  fill(rank, sent);
+  RUN(tutti_alltoallv(world, in, outgoing, out, incoming, TUTTI_INT64, started, &error));
+  size_t place = 0;
+  for (uint32_t r = 0; r != n; ++r) {
+    size_t there = 0;
+    for (uint32_t s = 0; s != rank; ++s) {
+      there += r + s;
+    }
+    for (size_t i = 0; i != incoming[r]; ++i) {
+      CHECK(out[place++] == value(r, there + i));
+    }
+  }
+}
+
+static void send_messages(tutti_world* world, uint32_t rank, uint32_t n) {
+  uint32_t const next = (rank + 1) % n, previous = (rank + n - 1) % n;
+  fill(rank, 10);
+  tutti_message list[2] = {{in, 10, TUTTI_INT64, next, 0, 0}, {out, 10, TUTTI_INT64, previous, 1, 0}};
+  RUN(tutti_exchange(world, list, 2, started, &error));
+  CHECK(out[9] == value(previous, 9));
+  if (n == 1) {
+    return;
+  }
+  if (rank == 0) {
+    for (uint32_t r = 1; r != n; ++r) {
+      static uint32_t sender;
+      sender = n;
+      RUN(tutti_recv_any(world, out, 10, TUTTI_INT64, &sender, started, &error));
+      CHECK(sender != 0 && sender < n && out[9] == value(sender, 9));
+      RUN(tutti_send(world, out, 3, TUTTI_INT64, sender, started, &error));
+    }
+  } else {
+    RUN(tutti_send(world, in, 10, TUTTI_INT64, 0, started, &error));
+    RUN(tutti_recv(world, out, 3, TUTTI_INT64, 0, started, &error));
+    CHECK(out[2] == value(rank, 2));
+  }
+  RUN(tutti_barrier(world, started, &error));  /* a rank that takes messages of any rank would take later ones, too */
+  tutti_message sized[2] = {{in, rank + 1, TUTTI_INT64, next, 0, 1}, {out, most, TUTTI_INT64, previous, 1, 1}};
+  SUCCEEDS(tutti_exchange(world, sized, 2, NULL, &error));
+  CHECK(sized[1].count == previous + 1 && out[previous] == value(previous, previous));
+}
+
+static void maximum_of_triples(void const* input, void* inout, size_t count, void* context) {
+  int const* const a = input;
+  int* const b = inout;
+  for (size_t i = 0; i != 3 * count; ++i) {
+    b[i] = a[i] > b[i] ? a[i] : b[i];
+  }
+  ++*(int*)context;
+}
+static void combine_records(tutti_world* world, uint32_t rank, uint32_t n) {
+  int triples[6], calls = 0;
+  for (int i = 0; i != 6; ++i) {
+    triples[i] = i % 2 == 0 ? (int)rank : -(int)rank;
+  }
+  tutti_op op;
+  SUCCEEDS(tutti_op_create("maximum", TUTTI_RECORD(sizeof(int[3])), maximum_of_triples, &calls, 1, &op, &error));
+  RUN(tutti_allreduce(world, triples, triples, 2, TUTTI_RECORD(sizeof(int[3])), op, started, &error));
+  tutti_op_free(op);
+  for (int i = 0; i != 6; ++i) {
+    CHECK(triples[i] == (i % 2 == 0 ? (int)n - 1 : 0));
+  }
+}
+
+/* Sums of ones, which every type holds. */
+static void sum_types(tutti_world* world, uint32_t n) {
+  int8_t i8 = 1;
+  uint16_t u16 = 1;
+  uint32_t u32 = 1;
+  float f = 1, z[2] = {1, -1};
+  double d = 1, mean = n;
+  unsigned char truth = 4;
+  uint16_t half = 0x3c00, brain = 0x3f80;
+  RUN(tutti_allreduce(world, &i8, &i8, 1, TUTTI_INT8, TUTTI_SUM, started, &error));
+  RUN(tutti_allreduce(world, &u16, &u16, 1, TUTTI_UINT16, TUTTI_SUM, started, &error));
+  RUN(tutti_allreduce(world, &u32, &u32, 1, TUTTI_UINT32, TUTTI_SUM, started, &error));
+  RUN(tutti_allreduce(world, &f, &f, 1, TUTTI_FLOAT32, TUTTI_SUM, started, &error));
+  RUN(tutti_allreduce(world, &d, &d, 1, TUTTI_FLOAT64, TUTTI_SUM, started, &error));
+  RUN(tutti_allreduce(world, &mean, &mean, 1, TUTTI_FLOAT64, TUTTI_MEAN, started, &error));
+  RUN(tutti_allreduce(world, z, z, 1, TUTTI_COMPLEX64, TUTTI_SUM, started, &error));
+  RUN(tutti_allreduce(world, &truth, &truth, 1, TUTTI_BOOL, TUTTI_LOGICAL_OR, started, &error));
+  RUN(tutti_allreduce(world, &half, &half, 1, TUTTI_FLOAT16, TUTTI_MAX, started, &error));
+  RUN(tutti_allreduce(world, &brain, &brain, 1, TUTTI_BFLOAT16, TUTTI_MIN, started, &error));
+  CHECK(i8 == (int8_t)n && u16 == n && u32 == n && f == (float)n && d == n && mean == n);
+  CHECK(z[0] == (float)n && z[1] == -(float)n && truth == (n == 1 ? truth : 1) && truth != 0);
+  CHECK(half == 0x3c00 && brain == 0x3f80);
+}
+
+static void run_all(tutti_world* world, uint32_t rank, uint32_t n) {
+  size_t const counts[] = {0, 1, 5, most};
+  for (size_t c = 0; c != sizeof counts / sizeof *counts; ++c) {
+    reduce_all(world, rank, n, counts[c]);
+    reduce_blocks(world, rank, n, counts[c], NULL);
+    move(world, rank, n, counts[c], NULL);
+    exchange_blocks(world, rank, n, counts[c] / 4);
+  }
+  size_t const lengths[4] = {7, 0, 30, 2};
+  size_t total = 0;
+  for (uint32_t r = 0; r != n; ++r) {
+    total += lengths[r];
+  }
+  reduce_blocks(world, rank, n, total, lengths);
+  move(world, rank, n, total, lengths);
+  send_messages(world, rank, n);
+  combine_records(world, rank, n);
+  sum_types(world, n);
+}
+
+static void body(uint32_t rank, uint32_t n, tutti_store const* store) {
+  tutti_world* const world = join_world(rank, n, store, &options);
+  for (way = waits; way != ways; ++way) {
+    run_all(world, rank, n);
+  }
+  way = waits;
+  tutti_world* part = NULL;
+  SUCCEEDS(tutti_split(world, rank == 0 ? TUTTI_NO_PART : 0, -(int64_t)rank, &part, &error));
+  CHECK((part == NULL) == (rank == 0));
+  if (part != NULL) {
+    CHECK(tutti_size(part) == n - 1 && tutti_rank(part) == n - 1 - rank);
+    CHECK(strncmp(tutti_name(part), "world/", 6) == 0);
+    run_all(part, tutti_rank(part), n - 1);
+  }
+  tutti_world* copy = NULL;
+  SUCCEEDS(tutti_dup(world, &copy, &error));
+  tutti_leave(world);
+  run_all(copy, rank, n);
+  tutti_leave(copy);
+  tutti_leave(part);
+  tutti_leave(NULL);
+}
+
+int main(int argc, char** argv) {
+  int const background = argc == 2 && strcmp(argv[1], "background") == 0;
+  int failures = 0;
+  options.background = background;
+  for (size_t t = 0; t != sizeof transports / sizeof *transports; ++t) {
+    for (uint32_t n = 1; n <= 4; ++n) {
+      options.transport = transports[t];
+      options.topology = n == 3 ? "binary_tree" : NULL;
+      if (run_ranks(n, body, n) != 0) {
+        fprintf(stderr, "transport %s, %u ranks\n", transports[t] == NULL ? "automatic" : transports[t], n);
+        ++failures;
+      }
+    }
+  }
+  return failures != 0;
+}
