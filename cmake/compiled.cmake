@@ -2,8 +2,9 @@
 #
 # tutti::compiled, and tutti::nn_compiled and tutti::nn_images_compiled for the trainer: the cold code, compiled once
 # instead of in each unit of a program; and tutti::nn_cuda, the trainer's GPU kernels. Linking any of them defines
-# TUTTI_SEPARATE_COMPILATION. They are built with the flags of the project that uses them. Used by the build and,
-# installed, by the package configuration.
+# TUTTI_SEPARATE_COMPILATION. tutti::c and tutti::c_static are the interface for C, as a shared and a static library.
+# All are built with the flags of the project that uses them. Used by the build and, installed, by the package
+# configuration.
 
 function(tutti_add_library name source)
   if(NOT TARGET tutti_${name})
@@ -13,6 +14,28 @@ function(tutti_add_library name source)
     target_compile_definitions(tutti_${name} PUBLIC TUTTI_SEPARATE_COMPILATION)
     add_library(tutti::${name} ALIAS tutti_${name})
   endif()
+endfunction()
+
+# Adds the interface for C as a shared library, which shows nothing but its functions, and as a static one.
+function(tutti_add_c include)
+  if(TARGET tutti::c)
+    return()
+  endif()
+  add_library(tutti_c_objects OBJECT EXCLUDE_FROM_ALL ${include}/tutti/c/c.cpp)
+  target_link_libraries(tutti_c_objects PRIVATE tutti::tutti)
+  set_target_properties(tutti_c_objects PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden)
+  add_library(tutti_c_shared SHARED EXCLUDE_FROM_ALL $<TARGET_OBJECTS:tutti_c_objects>)
+  set(symbols ${include}/tutti/c/symbols.map)
+  target_link_options(tutti_c_shared PRIVATE "LINKER:--version-script=${symbols}")
+  set_target_properties(tutti_c_shared PROPERTIES LINK_DEPENDS ${symbols} SOVERSION 1)
+  add_library(tutti::c ALIAS tutti_c_shared)
+  add_library(tutti_c_static STATIC EXCLUDE_FROM_ALL $<TARGET_OBJECTS:tutti_c_objects>)
+  add_library(tutti::c_static ALIAS tutti_c_static)
+  foreach(library IN ITEMS tutti_c_shared tutti_c_static)
+    target_include_directories(${library} INTERFACE ${include})
+    target_link_libraries(${library} PRIVATE Threads::Threads)
+    set_target_properties(${library} PROPERTIES OUTPUT_NAME tutti_c LINKER_LANGUAGE CXX)
+  endforeach()
 endfunction()
 
 set(TUTTI_CUDA_ARCH sm_90 CACHE STRING "The GPUs that tutti::nn_cuda makes code for: what nvcc takes after -arch=")
@@ -57,6 +80,9 @@ endfunction()
 function(tutti_add_compiled include)
   if(TARGET tutti::tutti)
     tutti_add_library(compiled ${include}/tutti/compiled.cpp tutti::tutti)
+  endif()
+  if(TARGET tutti::c_headers)
+    tutti_add_c(${include})
   endif()
   if(TARGET tutti::nn)
     tutti_add_library(nn_compiled ${include}/tutti/nn/compiled.cpp tutti::nn tutti::compiled)

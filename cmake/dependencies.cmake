@@ -7,7 +7,7 @@
 set(tutti_boost 1.81)
 
 # Every component; the others build on the first, the core.
-set(tutti_components tutti asio tcp secure simulation verbs in_network mpi cuda nn nn_images)
+set(tutti_components tutti c asio tcp secure simulation verbs in_network mpi cuda nn nn_images)
 
 # The minimum version of OpenSSL: older ones have no maintainers.
 set(tutti_openssl 3.0)

@@ -65,7 +65,7 @@ foreach(linker IN ITEMS lld gold)  # gold is twice as fast as the usual one, lld
   endif()
 endforeach()
 foreach(component IN LISTS tutti_available)
-  if(NOT component MATCHES "^(nn|nn_images|mpi|cuda|secure)$")  # they bring libraries that start with a program: linked only where used
+  if(NOT component MATCHES "^(c|nn|nn_images|mpi|cuda|secure)$")  # they bring libraries that start with a program: linked only where used
     target_link_libraries(tutti_program INTERFACE tutti::${component})
   endif()
 endforeach()
@@ -81,7 +81,7 @@ if(TUTTI_SANITIZE)
   endif()
 endif()
 
-foreach(library IN ITEMS tutti_compiled tutti_nn_compiled tutti_nn_images_compiled)
+foreach(library IN ITEMS tutti_compiled tutti_c_objects tutti_c_shared tutti_nn_compiled tutti_nn_images_compiled)
   if(TARGET ${library})
     target_link_libraries(${library} PRIVATE tutti_program)
   endif()

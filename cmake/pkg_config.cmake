@@ -32,6 +32,7 @@ endfunction()
 
 set(tutti_pc_of_tutti "${PROJECT_DESCRIPTION}" CFLAGS -pthread LIBS -pthread)
 set(tutti_pc_of_asio "tutti at an event loop of Boost.Asio, which needs Boost ${tutti_boost}" REQUIRES tutti)
+set(tutti_pc_of_c "tutti for programs in C, whose library the file in the variable source makes" SOURCE tutti/c/c.cpp)
 set(tutti_pc_of_tcp "tutti over TCP" REQUIRES tutti)
 set(tutti_pc_of_secure "tutti whose ranks prove who they are, and encrypt, by OpenSSL" REQUIRES "tutti, openssl")
 set(tutti_pc_of_simulation "tutti in virtual time, on networks that are not there" REQUIRES tutti)

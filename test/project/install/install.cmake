@@ -5,7 +5,7 @@
 # not enabled yet give a clear message. Without the folder of a component all others build and run.
 
 set(ways find_package add_subdirectory exported no_such_component missing_library no_language absolute_paths)
-foreach(component IN ITEMS secure simulation verbs in_network cuda nn)
+foreach(component IN ITEMS c secure simulation verbs in_network cuda nn)
   tutti_takes_turn(install_without_${component} takes_turn)
   if(takes_turn)
     list(APPEND ways without_${component})

@@ -31,8 +31,14 @@ function(use)
   run("" ${configure} ${ARGN})
   run("" ${CMAKE_COMMAND} --build ${FOLDER}/build)
   run("" ${FOLDER}/build/consumer)
+  if(EXISTS ${FOLDER}/build/consumer_in_c)
+    run("" ${FOLDER}/build/consumer_in_c)
+  endif()
 endfunction()
 
+if(NOT WAY STREQUAL "find_package")
+  list(REMOVE_ITEM AVAILABLE c)  # a library that takes long to compile
+endif()
 string(REPLACE ";" "\\;" components "${AVAILABLE}")
 if(WAY MATCHES "find_package|no_such_component|missing_library|no_language")
   run("" ${CMAKE_COMMAND} --install ${TUTTI_BINARY} --prefix ${prefix})
@@ -40,7 +46,7 @@ endif()
 # A package and a subfolder give the same message.
 if(WAY STREQUAL "no_such_component")
   foreach(way IN ITEMS find_package add_subdirectory)
-    run("tutti::warp: there is no such component; there are tutti, asio, tcp, secure, simulation, verbs, in_network, mpi, cuda, nn" ${configure} -DWAY=${way}
+    run("tutti::warp: there is no such component; there are tutti, c, asio, tcp, secure, simulation, verbs, in_network, mpi, cuda, nn" ${configure} -DWAY=${way}
         -DCOMPONENTS=warp)
   endforeach()
 elseif(WAY STREQUAL "missing_library")
@@ -68,7 +74,8 @@ elseif(WAY MATCHES "^without_(.*)$")
   set(removed ${CMAKE_MATCH_1})
   file(COPY ${TUTTI_SOURCE}/CMakeLists.txt ${TUTTI_SOURCE}/LICENSE ${TUTTI_SOURCE}/cmake ${TUTTI_SOURCE}/include
        DESTINATION ${FOLDER}/source)
-  file(REMOVE_RECURSE ${FOLDER}/source/include/tutti/${removed} ${FOLDER}/source/include/tutti/${removed}.hpp)
+  file(REMOVE_RECURSE ${FOLDER}/source/include/tutti/${removed} ${FOLDER}/source/include/tutti/${removed}.hpp
+       ${FOLDER}/source/include/tutti/${removed}.h)
   if(removed STREQUAL "cuda")  # the trainer on GPUs stands on it
     file(REMOVE_RECURSE ${FOLDER}/source/include/tutti/nn/cuda)
   endif()

@@ -24,7 +24,7 @@ LEXEME = re.compile(
 ERROR = re.compile(r"throw|expects|expect_\w+|refuse\w*|fail|failed|raise\w*|blaming|objection|broken_|"
                    r"break_up|end|refused|why|wrong|lost|objections?|end_with_error|rank_failure|invalid")
 LEFT_OUT = {"static_assert", "asm", "volatile", "printf", "fprintf", "cout", "puts", "deprecated", "nodiscard", "fputs"}
-COMPONENTS = {"cuda", "in_network", "nn", "secure", "simulation", "verbs"}
+COMPONENTS = {"c", "cuda", "in_network", "nn", "secure", "simulation", "verbs"}
 LONGEST = 280  # characters
 BLOCK_AFTER = {")", "else", "do", "try", "const", "noexcept", "override", "mutable", ">", "]", ";", "{", "}", ""}
 DECLARES = {"namespace", "struct", "class", "union", "enum", "extern", "concept"}
