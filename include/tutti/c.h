@@ -64,7 +64,7 @@ typedef enum tutti_failure {
 
 typedef struct tutti_error {
   int32_t kind;                           /* the tutti_failure */
-  uint32_t self;                          /* the rank that reports it */
+  uint32_t self;                          /* the rank that reports it; UINT32_MAX: it has none */
   uint64_t sequence;                      /* the number of the operation, equal on all ranks */
   uint32_t step;                          /* the step of the schedule that the operation had reached */
   uint32_t at_fault_count;                /* the number of ranks at fault; more than TUTTI_MOST_AT_FAULT are left out */
@@ -170,8 +170,8 @@ TUTTI_C_API int tutti_join_store(tutti_store const* store, uint32_t rank, uint32
 TUTTI_C_API int tutti_split(tutti_world* world, uint32_t colour, int64_t key, tutti_world** part, tutti_error* error);
 /* Makes a world of the same ranks, whose operations are independent of the first one's. Collective. */
 TUTTI_C_API int tutti_dup(tutti_world* world, tutti_world** copy, tutti_error* error);
-/* Leaves a world and frees it; NULL: does nothing. With `background`, waits for all that was started. Requests of the
- * world must have ended, or are cancelled. */
+/* Leaves a world and frees it; NULL: does nothing. With `background`, waits for all that was started; else cancels what
+ * has a function of tutti_on_end, and other requests may be freed later. */
 TUTTI_C_API void tutti_leave(tutti_world* world);
 
 /* Any thread. */
@@ -187,7 +187,7 @@ TUTTI_C_API int tutti_set_deadline(tutti_world* world, int64_t nanoseconds, tutt
  * signal handler. */
 TUTTI_C_API void tutti_abort(tutti_world* world, char const* reason);
 /* Copies a text to `to`, cut to `room` bytes with its zero: the schedule that runs an operation ("allreduce",
- * "broadcast", ...) on a vector of `bytes` bytes, and the predicted times of others. Returns the length of all of it. */
+ * "broadcast", ...) on a vector of `bytes` bytes, and the predicted times of others. Returns the length of the text. */
 TUTTI_C_API size_t tutti_explain(tutti_world* world, char const* operation, size_t bytes, char* to, size_t room);
 
 /* ---- Operations ----
@@ -207,7 +207,7 @@ TUTTI_C_API int tutti_allreduce(tutti_world* world, void const* in, void* out, s
 /* The root gets it; `out` is ignored elsewhere. */
 TUTTI_C_API int tutti_reduce(tutti_world* world, void const* in, void* out, size_t count, tutti_type type, tutti_op op,
                              uint32_t root, tutti_request** request, tutti_error* error);
-/* Rank r gets block r of it. `in` has all blocks; `out` has the own one, or is `in`: then that block of it is written. */
+/* Rank r gets block r of it. `in` has all blocks; `out` has the own one, or is `in`, where it is written. */
 TUTTI_C_API int tutti_reduce_scatter(tutti_world* world, void const* in, void* out, size_t count, size_t const* lengths,
                                      tutti_type type, tutti_op op, tutti_request** request, tutti_error* error);
 /* Rank r gets the combination of ranks 0 to r. */
@@ -222,10 +222,11 @@ TUTTI_C_API int tutti_broadcast(tutti_world* world, void* data, size_t count, tu
 /* Every rank gets the blocks of all. `in` has the own block, or is `out`: then it is at its place there. */
 TUTTI_C_API int tutti_allgather(tutti_world* world, void const* in, void* out, size_t count, size_t const* lengths,
                                 tutti_type type, tutti_request** request, tutti_error* error);
-/* The root gets the blocks of all; `out` is ignored elsewhere. Not in place. */
+/* The root gets the blocks of all; `out` is ignored elsewhere. The root's `in` may be its block's place in `out`. */
 TUTTI_C_API int tutti_gather(tutti_world* world, void const* in, void* out, size_t count, size_t const* lengths,
                              tutti_type type, uint32_t root, tutti_request** request, tutti_error* error);
-/* Rank r gets block r of the root's vector; `in` is ignored elsewhere. Not in place. */
+/* Rank r gets block r of the root's vector; `in` is ignored elsewhere. The root's `out` may be its block's place in
+ * `in`. */
 TUTTI_C_API int tutti_scatter(tutti_world* world, void const* in, void* out, size_t count, size_t const* lengths,
                               tutti_type type, uint32_t root, tutti_request** request, tutti_error* error);
 /* Block j of rank i becomes block i of rank j; both vectors have `count` elements, a multiple of the ranks. Not in

@@ -221,7 +221,7 @@ class progress_thread {
     {
       std::lock_guard const lock(queue_mutex_);
       if (!refusal_) {
-        ended_.splice(ended_.end(), own_task);
+        ends_.splice(ends_.end(), own_task);
       }
     }
     if (!own_task.empty()) {
@@ -232,24 +232,24 @@ class progress_thread {
   }
   /// Reports the ends of operations. Returns true if there were some.
   bool report_ended() noexcept {
-    task_list ended;
+    task_list batch;
     {
       std::lock_guard const lock(queue_mutex_);
-      ended.swap(ended_);
+      batch.swap(ends_);
     }
-    bool const has_ended = !ended.empty();
-    report(std::move(ended));
+    bool const has_ended = !batch.empty();
+    report(std::move(batch));
     return has_ended;
   }
-  void report(task_list ended) noexcept {
-    for (; !ended.empty(); ended.pop_front()) {
+  void report(task_list batch) noexcept {
+    for (; !batch.empty(); batch.pop_front()) {
       {
         std::lock_guard const lock(queue_mutex_);
         --open_count_;
       }
       has_room_.notify_one();
       detail::posted_function const mark;
-      ended.front()->end(std::move(ended.front()->cause));
+      batch.front()->end(std::move(batch.front()->cause));
     }
   }
 
@@ -343,7 +343,7 @@ class progress_thread {
   std::mutex queue_mutex_;  ///< guards the members below
   std::condition_variable has_room_;
   task_list queue_;             ///< posted operations that have not started
-  task_list ended_;             ///< posted operations whose end is not reported
+  task_list ends_;              ///< posted operations whose end is not reported
   std::size_t open_count_ = 0;  ///< posted operations whose end is not reported
   std::exception_ptr refusal_;  ///< the reason why the thread has ended; null: it runs
   std::thread::id id_;          ///< the thread's own, set before it starts an operation

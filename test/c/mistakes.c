@@ -13,13 +13,13 @@
 #include <unistd.h>
 
 /* Fails the rank unless the call returns `kind` with a text that has `words`. */
-#define FAILS(call, failure_kind, words)                                                                     \
-  do {                                                                                                       \
-    int const result = (call);                                                                               \
-    if (result != (failure_kind) || error.kind != result || strstr(error.text, (words)) == NULL) {           \
+#define FAILS(call, failure_kind, words)                                                                         \
+  do {                                                                                                           \
+    int const result = (call);                                                                                   \
+    if (result != (failure_kind) || error.kind != result || strstr(error.text, (words)) == NULL) {               \
       fprintf(stderr, "%s:%d: rank %u: %s: %d, %s\n", __FILE__, __LINE__, this_rank, #call, result, error.text); \
-      exit(1);                                                                                               \
-    }                                                                                                        \
+      exit(1);                                                                                                   \
+    }                                                                                                            \
   } while (0)
 
 static tutti_options options = TUTTI_OPTIONS;
@@ -57,7 +57,7 @@ static void misuse(uint32_t rank, uint32_t n, tutti_store const* store) {
   FAILS(tutti_join_store(&silent, 0, 2, NULL, &world, &error), TUTTI_JOIN, "rank 1 has put no text");
   CHECK(error.at_fault_count == 1 && error.at_fault[0] == 1 && error.self == 0);
 
-  SUCCEEDS(tutti_join(NULL, &world, &error));  /* without a launcher: one rank */
+  SUCCEEDS(tutti_join(NULL, &world, &error)); /* without a launcher: one rank */
   CHECK(tutti_size(world) == 1);
   tutti_leave(world);
 }
@@ -86,7 +86,7 @@ static void misuse_world(uint32_t rank, uint32_t n, tutti_store const* store) {
   char text[64];
   CHECK(tutti_explain(world, "allreduce", 4096, text, sizeof text) > 63 && strlen(text) == 63);
   CHECK(strstr((tutti_explain(world, "dance", 4, text, sizeof text), text), "dance") != NULL);
-  SUCCEEDS(tutti_allreduce(world, x, x, 4, TUTTI_FLOAT32, TUTTI_SUM, NULL, &error));  /* none of it has hurt */
+  SUCCEEDS(tutti_allreduce(world, x, x, 4, TUTTI_FLOAT32, TUTTI_SUM, NULL, &error)); /* none of it has hurt */
   CHECK(x[3] == 4 * (float)n);
   tutti_leave(world);
 }
@@ -110,7 +110,7 @@ static void mismatch(uint32_t rank, uint32_t n, tutti_store const* store) {
   FAILS(tutti_allreduce(world, x, x, 4, TUTTI_FLOAT64, op, NULL, &error), TUTTI_MISMATCH, "allreduce");
   CHECK(error.at_fault_count >= 1 && error.self == rank && strcmp(error.communicator, "world") == 0);
   CHECK(strncmp(error.operation, "allreduce", 9) == 0);
-  FAILS(tutti_barrier(world, NULL, &error), TUTTI_MISMATCH, "");  /* the world stays failed */
+  FAILS(tutti_barrier(world, NULL, &error), TUTTI_MISMATCH, ""); /* the world stays failed */
   tutti_leave(world);
 }
 /* Rank 1 is inside no call until the world has failed. */
@@ -174,6 +174,26 @@ static void cancelled(uint32_t rank, uint32_t n, tutti_store const* store) {
   }
   CHECK(result == TUTTI_CANCELLED || result == TUTTI_ABORTED);
   tutti_leave(world);
+}
+
+/* A world that is left calls the functions of operations that have not ended. */
+static void note_failure(void* context, int failure, tutti_error const* cause) {
+  (void)cause;
+  *(int*)context = failure;
+}
+static void left(uint32_t rank, uint32_t n, tutti_store const* store) {
+  tutti_options plain = options;
+  plain.background = 0;
+  tutti_world* const world = join_world(rank, n, store, &plain);
+  float x = 1;
+  int failure = TUTTI_OK;
+  if (rank == 0) {
+    tutti_request* request;
+    SUCCEEDS(tutti_recv(world, &x, 1, TUTTI_FLOAT32, 1, &request, &error));
+    SUCCEEDS(tutti_on_end(request, note_failure, &failure, &error));
+  }
+  tutti_leave(world);
+  CHECK(rank != 0 || failure == TUTTI_CANCELLED || failure == TUTTI_PEER_LOST);
 }
 
 /* A child of fork may neither use nor end the world of its parent, which goes on. */
@@ -269,7 +289,7 @@ static void* work(void* context) {
   tutti_error own_error;
   for (int i = 0; i != rounds && w->failed == 0; ++i) {
     int64_t x[300], y[300];
-    if (w->number == 0) {  /* one thread of each rank has the collective operations */
+    if (w->number == 0) { /* one thread of each rank has the collective operations */
       x[0] = i;
       w->failed = tutti_allreduce(w->world, x, x, 1, TUTTI_INT64, TUTTI_SUM, NULL, &own_error) != TUTTI_OK ||
                   x[0] != 2 * (int64_t)i;
@@ -317,6 +337,7 @@ int main(void) {
                      {"killed", killed, 3, 1},
                      {"aborted", aborted, 3, 3},
                      {"cancelled", cancelled, 2, 2},
+                     {"left", left, 2, 2},
                      {"forked", forked, 2, 2},
                      {"chained", chained, 3, 3},
                      {"threaded", threaded, 2, 2}};

@@ -17,18 +17,18 @@ static int way;
 static tutti_request* request;
 static tutti_request** started;
 
-static volatile int ends;
+static int volatile ends;
 static void count_end(void* context, int failure, tutti_error const* cause) {
   *(int*)context = failure == TUTTI_OK ? 1 : 2;
   (void)cause;
   ++ends;
 }
 /* Runs an operation in the current way: `call` uses `started`. */
-#define RUN(call)                                                          \
-  do {                                                                     \
-    started = way == waits ? NULL : &request;                              \
-    SUCCEEDS(call);                                                        \
-    end_request(world);                                                    \
+#define RUN(call)                             \
+  do {                                        \
+    started = way == waits ? NULL : &request; \
+    SUCCEEDS(call);                           \
+    end_request(world);                       \
   } while (0)
 static void end_request(tutti_world* world) {
   if (way == starts_and_waits) {
@@ -53,7 +53,9 @@ static void end_request(tutti_world* world) {
 }
 
 /* Element i of the vector of rank r. */
-static int64_t value(uint32_t r, size_t i) { return (int64_t)(r + 1) * (int64_t)(i % 7 + 1); }
+static int64_t value(uint32_t r, size_t i) {
+  return (int64_t)(r + 1) * (int64_t)(i % 7 + 1);
+}
 
 static int64_t in[4 * most], out[4 * most];
 static void fill(uint32_t rank, size_t count) {
@@ -174,7 +176,7 @@ static void exchange_blocks(tutti_world* world, uint32_t rank, uint32_t n, size_
       CHECK(out[r * each + i] == value(r, rank * each + i));
     }
   }
-  size_t outgoing[4], incoming[4], sent = 0;  /* rank r sends r + s elements to rank s */
+  size_t outgoing[4], incoming[4], sent = 0; /* rank r sends r + s elements to rank s */
   for (uint32_t r = 0; r != n; ++r) {
     outgoing[r] = incoming[r] = rank + r;
     sent += outgoing[r];
@@ -215,7 +217,7 @@ static void send_messages(tutti_world* world, uint32_t rank, uint32_t n) {
     RUN(tutti_recv(world, out, 3, TUTTI_INT64, 0, started, &error));
     CHECK(out[2] == value(rank, 2));
   }
-  RUN(tutti_barrier(world, started, &error));  /* a rank that takes messages of any rank would take later ones, too */
+  RUN(tutti_barrier(world, started, &error)); /* a rank that takes messages of any rank would take later ones, too */
   tutti_message sized[2] = {{in, rank + 1, TUTTI_INT64, next, 0, 1}, {out, most, TUTTI_INT64, previous, 1, 1}};
   SUCCEEDS(tutti_exchange(world, sized, 2, NULL, &error));
   CHECK(sized[1].count == previous + 1 && out[previous] == value(previous, previous));

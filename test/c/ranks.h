@@ -5,20 +5,20 @@
 #include <tutti/c.h>
 
 /* Fails the rank with this line unless the condition holds. */
-#define CHECK(condition)                                                                   \
-  do {                                                                                     \
-    if (!(condition)) {                                                                    \
+#define CHECK(condition)                                                                      \
+  do {                                                                                        \
+    if (!(condition)) {                                                                       \
       fprintf(stderr, "%s:%d: rank %u: not %s\n", __FILE__, __LINE__, this_rank, #condition); \
-      exit(1);                                                                             \
-    }                                                                                      \
+      exit(1);                                                                                \
+    }                                                                                         \
   } while (0)
 /* Fails the rank unless the call returns TUTTI_OK; `error` describes the failure. */
-#define SUCCEEDS(call)                                                                                       \
-  do {                                                                                                       \
-    if ((call) != TUTTI_OK) {                                                                                \
-      fprintf(stderr, "%s:%d: rank %u: %s: %s\n", __FILE__, __LINE__, this_rank, #call, error.text);         \
-      exit(1);                                                                                               \
-    }                                                                                                        \
+#define SUCCEEDS(call)                                                                               \
+  do {                                                                                               \
+    if ((call) != TUTTI_OK) {                                                                        \
+      fprintf(stderr, "%s:%d: rank %u: %s: %s\n", __FILE__, __LINE__, this_rank, #call, error.text); \
+      exit(1);                                                                                       \
+    }                                                                                                \
   } while (0)
 
 extern uint32_t this_rank;

@@ -34,13 +34,13 @@ constexpr char version[] = TUTTI_DOTTED(TUTTI_VERSION_MAJOR, TUTTI_VERSION_MINOR
 #undef TUTTI_TEXT_OF
 
 /// The options of a program, which may know fewer of them than this library.
-settings read(tutti_options const* given) {
+settings read(tutti_options const* source) {
   tutti_options options = TUTTI_OPTIONS;
-  if (given != nullptr) {
-    expects(given->size != 0 && given->size <= sizeof options,
-            "tutti_options: initialise it with TUTTI_OPTIONS; its size is ", given->size, ", and this library knows ",
+  if (source != nullptr) {
+    expects(source->size != 0 && source->size <= sizeof options,
+            "tutti_options: initialise it with TUTTI_OPTIONS; its size is ", source->size, ", and this library knows ",
             sizeof options, " bytes");
-    std::copy_n(reinterpret_cast<char const*>(given), given->size, reinterpret_cast<char*>(&options));
+    std::copy_n(reinterpret_cast<char const*>(source), source->size, reinterpret_cast<char*>(&options));
   }
   auto const text = [](char const* t) { return std::string(t == nullptr ? "" : t); };
   settings s{.transport = text(options.transport), .topology = text(options.topology), .role = text(options.role)};
@@ -50,15 +50,15 @@ settings read(tutti_options const* given) {
 }
 
 template <class Transport, class Meet>
-std::unique_ptr<tutti_world> open(Meet& meet, settings const& how) {
-  world_options<Transport> options{.deadline = how.deadline, .role = how.role};
-  return std::make_unique<world_over<Transport>>(tutti::communicator<Transport>(meet, options), how);
+std::unique_ptr<tutti_world> open(Meet& meet, settings const& options_of_world) {
+  world_options<Transport> options{.deadline = options_of_world.deadline, .role = options_of_world.role};
+  return std::make_unique<world_over<Transport>>(tutti::communicator<Transport>(meet, options), options_of_world);
 }
-/// A world over the transport of this name. All ranks must give the same, and those that give none pick the same.
+/// A world over the transport of this name. All ranks must give the same, and ranks that name none pick the same.
 template <class Meet>
-std::unique_ptr<tutti_world> open_named(Meet& meet, settings const& how) {
+std::unique_ptr<tutti_world> open_named(Meet& meet, settings const& options_of_world) {
   using between_hosts = by_locality<tutti::shared_memory, tutti::tcp>;
-  std::string name = how.transport.empty() ? "automatic" : how.transport;
+  std::string name = options_of_world.transport.empty() ? "automatic" : options_of_world.transport;
   expects(name == "automatic" || name == tutti::shared_memory::name || name == tutti::tcp::name ||
               name == between_hosts::name,
           "there is no transport \"", name, "\"; take shared_memory, tcp or by_locality, or none for the best of them");
@@ -75,9 +75,9 @@ std::unique_ptr<tutti_world> open_named(Meet& meet, settings const& how) {
   if (name == "automatic") {
     name = are_on_one_host(meet) ? tutti::shared_memory::name : between_hosts::name;
   }
-  return name == tutti::shared_memory::name ? open<tutti::shared_memory>(meet, how)
-         : name == tutti::tcp::name         ? open<tutti::tcp>(meet, how)
-                                            : open<between_hosts>(meet, how);
+  return name == tutti::shared_memory::name ? open<tutti::shared_memory>(meet, options_of_world)
+         : name == tutti::tcp::name         ? open<tutti::tcp>(meet, options_of_world)
+                                            : open<between_hosts>(meet, options_of_world);
 }
 
 template <class World>
@@ -93,10 +93,10 @@ int operate(tutti_world* world, tutti_request** request, tutti_error* error, F c
   if (request != nullptr) {
     *request = nullptr;
   }
-  return guarded(error, [&] {
-    std::unique_ptr<tutti_request> started = call(usable(world), request != nullptr);
+  return run_guarded(error, [&] {
+    std::unique_ptr<tutti_request> new_request = call(usable(world), request != nullptr);
     if (request != nullptr) {
-      *request = started.release();
+      *request = new_request.release();
     }
     return TUTTI_OK;
   });
@@ -108,7 +108,7 @@ int finish(tutti_request** request, tutti_error* error, F wait) noexcept {
   if (request == nullptr || *request == nullptr) {
     return TUTTI_OK;
   }
-  int const result = guarded(error, [&] { return wait(**request) ? TUTTI_OK : TUTTI_NOT_YET; });
+  int const result = run_guarded(error, [&] { return wait(**request) ? TUTTI_OK : TUTTI_NOT_YET; });
   if (result != TUTTI_NOT_YET) {
     delete *request;
     *request = nullptr;
@@ -120,9 +120,9 @@ int finish(tutti_request** request, tutti_error* error, F wait) noexcept {
 }  // namespace tutti::detail::c
 
 using tutti::detail::c::element_of;
-using tutti::detail::c::guarded;
 using tutti::detail::c::operate;
 using tutti::detail::c::reduction_of;
+using tutti::detail::c::run_guarded;
 using tutti::detail::c::usable;
 using blocks = tutti_world::blocks;
 
@@ -137,7 +137,7 @@ char const* tutti_version(void) {
 
 int tutti_op_create(char const* name, tutti_type type, tutti_function function, void* context, int commutes,
                     tutti_op* op, tutti_error* error) {
-  return guarded(error, [&] {
+  return run_guarded(error, [&] {
     tutti::expects(name != nullptr && op != nullptr, "tutti_op_create: name and op must not be NULL");
     tutti::any_reduction const reduction =
         commutes != 0 ? tutti::any_reduction(name, element_of(type), function, context, tutti::commutative)
@@ -151,39 +151,39 @@ void tutti_op_free(tutti_op op) {
 }
 
 int tutti_join(tutti_options const* options, tutti_world** world, tutti_error* error) {
-  return guarded(error, [&] {
+  return run_guarded(error, [&] {
     tutti::expects(world != nullptr, "tutti_join: the pointer to the world is NULL");
     *world = nullptr;
-    auto how = tutti::detail::c::read(options);
+    auto options_of_world = tutti::detail::c::read(options);
     tutti::environment const environment = tutti::read_environment();
-    if (how.role.empty()) {
-      how.role = environment.role;
+    if (options_of_world.role.empty()) {
+      options_of_world.role = environment.role;
     }
     tutti::detail::launched_rendezvous meet(environment);
-    *world = tutti::detail::c::open_named(meet, how).release();
+    *world = tutti::detail::c::open_named(meet, options_of_world).release();
     return TUTTI_OK;
   });
 }
 int tutti_join_store(tutti_store const* store, uint32_t rank, uint32_t size, tutti_options const* options,
                      tutti_world** world, tutti_error* error) {
-  return guarded(error, [&] {
+  return run_guarded(error, [&] {
     tutti::expects(world != nullptr && store != nullptr, "tutti_join_store: the world or the store is NULL");
     *world = nullptr;
-    auto const how = tutti::detail::c::read(options);
+    auto const options_of_world = tutti::detail::c::read(options);
     tutti::detail::c::store_rendezvous meet(*store, rank, size);
-    *world = tutti::detail::c::open_named(meet, how).release();
+    *world = tutti::detail::c::open_named(meet, options_of_world).release();
     return TUTTI_OK;
   });
 }
 int tutti_split(tutti_world* world, uint32_t colour, int64_t key, tutti_world** part, tutti_error* error) {
-  return guarded(error, [&] {
+  return run_guarded(error, [&] {
     tutti::expects(part != nullptr, "tutti_split: the pointer to the part is NULL");
     *part = usable(world).split(colour, key).release();
     return TUTTI_OK;
   });
 }
 int tutti_dup(tutti_world* world, tutti_world** copy, tutti_error* error) {
-  return guarded(error, [&] {
+  return run_guarded(error, [&] {
     tutti::expects(copy != nullptr, "tutti_dup: the pointer to the copy is NULL");
     *copy = usable(world).dup().release();
     return TUTTI_OK;
@@ -208,7 +208,7 @@ char const* tutti_transport(tutti_world const* world) {
   return world->transport();
 }
 int tutti_set_deadline(tutti_world* world, int64_t nanoseconds, tutti_error* error) {
-  return guarded(error, [&] {
+  return run_guarded(error, [&] {
     usable(world).set_deadline(tutti::detail::c::limit_of(nanoseconds));
     return TUTTI_OK;
   });
@@ -218,81 +218,84 @@ void tutti_abort(tutti_world* world, char const* reason) {
     world->abort(reason == nullptr ? "" : reason);
   }
 }
-size_t tutti_explain(tutti_world* world, char const* operation, size_t bytes, char* to, size_t room) {
+size_t tutti_explain(tutti_world* world, char const* operation, size_t bytes, char* target, size_t room) {
   std::string text;
   tutti_error error;
-  int const result = guarded(&error, [&] {
+  int const result = run_guarded(&error, [&] {
     text = usable(world).explain(operation == nullptr ? "" : operation, bytes);
     return TUTTI_OK;
   });
-  std::string_view const shown = result == TUTTI_OK ? text : std::string_view(error.text);
+  std::string_view const result_text = result == TUTTI_OK ? text : std::string_view(error.text);
   if (room != 0) {
-    to[shown.copy(to, room - 1)] = '\0';
+    target[result_text.copy(target, room - 1)] = '\0';
   }
-  return shown.size();
+  return result_text.size();
 }
 
-int tutti_allreduce(tutti_world* world, void const* in, void* out, size_t count, tutti_type type, tutti_op op,
+int tutti_allreduce(tutti_world* world, void const* input, void* output, size_t count, tutti_type type, tutti_op op,
                     tutti_request** request, tutti_error* error) {
   return operate(world, request, error, [&](tutti_world& w, bool starts) {
-    return w.allreduce(starts, in, out, count, reduction_of(type, op));
+    return w.allreduce(starts, input, output, count, reduction_of(type, op));
   });
 }
-int tutti_reduce(tutti_world* world, void const* in, void* out, size_t count, tutti_type type, tutti_op op,
+int tutti_reduce(tutti_world* world, void const* input, void* output, size_t count, tutti_type type, tutti_op op,
                  uint32_t root, tutti_request** request, tutti_error* error) {
   return operate(world, request, error, [&](tutti_world& w, bool starts) {
-    return w.reduce(starts, in, out, count, reduction_of(type, op), root);
+    return w.reduce(starts, input, output, count, reduction_of(type, op), root);
   });
 }
-int tutti_reduce_scatter(tutti_world* world, void const* in, void* out, size_t count, size_t const* lengths,
+int tutti_reduce_scatter(tutti_world* world, void const* input, void* output, size_t count, size_t const* lengths,
                          tutti_type type, tutti_op op, tutti_request** request, tutti_error* error) {
   return operate(world, request, error, [&](tutti_world& w, bool starts) {
-    return w.reduce_scatter(starts, in, out, blocks(count, lengths, w.size()), reduction_of(type, op));
+    return w.reduce_scatter(starts, input, output, blocks(count, lengths, w.size()), reduction_of(type, op));
   });
 }
-int tutti_scan(tutti_world* world, void const* in, void* out, size_t count, tutti_type type, tutti_op op,
+int tutti_scan(tutti_world* world, void const* input, void* output, size_t count, tutti_type type, tutti_op op,
                tutti_request** request, tutti_error* error) {
-  return operate(world, request, error,
-                 [&](tutti_world& w, bool starts) { return w.scan(starts, in, out, count, reduction_of(type, op)); });
+  return operate(world, request, error, [&](tutti_world& w, bool starts) {
+    return w.scan(starts, input, output, count, reduction_of(type, op));
+  });
 }
-int tutti_exscan(tutti_world* world, void const* in, void* out, size_t count, tutti_type type, tutti_op op,
+int tutti_exscan(tutti_world* world, void const* input, void* output, size_t count, tutti_type type, tutti_op op,
                  tutti_request** request, tutti_error* error) {
-  return operate(world, request, error,
-                 [&](tutti_world& w, bool starts) { return w.exscan(starts, in, out, count, reduction_of(type, op)); });
+  return operate(world, request, error, [&](tutti_world& w, bool starts) {
+    return w.exscan(starts, input, output, count, reduction_of(type, op));
+  });
 }
 int tutti_broadcast(tutti_world* world, void* data, size_t count, tutti_type type, uint32_t root,
                     tutti_request** request, tutti_error* error) {
   return operate(world, request, error,
                  [&](tutti_world& w, bool starts) { return w.broadcast(starts, data, count, element_of(type), root); });
 }
-int tutti_allgather(tutti_world* world, void const* in, void* out, size_t count, size_t const* lengths, tutti_type type,
-                    tutti_request** request, tutti_error* error) {
+int tutti_allgather(tutti_world* world, void const* input, void* output, size_t count, size_t const* lengths,
+                    tutti_type type, tutti_request** request, tutti_error* error) {
   return operate(world, request, error, [&](tutti_world& w, bool starts) {
-    return w.allgather(starts, in, out, blocks(count, lengths, w.size()), element_of(type));
+    return w.allgather(starts, input, output, blocks(count, lengths, w.size()), element_of(type));
   });
 }
-int tutti_gather(tutti_world* world, void const* in, void* out, size_t count, size_t const* lengths, tutti_type type,
-                 uint32_t root, tutti_request** request, tutti_error* error) {
+int tutti_gather(tutti_world* world, void const* input, void* output, size_t count, size_t const* lengths,
+                 tutti_type type, uint32_t root, tutti_request** request, tutti_error* error) {
   return operate(world, request, error, [&](tutti_world& w, bool starts) {
-    return w.gather(starts, in, out, blocks(count, lengths, w.size()), element_of(type), root);
+    return w.gather(starts, input, output, blocks(count, lengths, w.size()), element_of(type), root);
   });
 }
-int tutti_scatter(tutti_world* world, void const* in, void* out, size_t count, size_t const* lengths, tutti_type type,
-                  uint32_t root, tutti_request** request, tutti_error* error) {
+int tutti_scatter(tutti_world* world, void const* input, void* output, size_t count, size_t const* lengths,
+                  tutti_type type, uint32_t root, tutti_request** request, tutti_error* error) {
   return operate(world, request, error, [&](tutti_world& w, bool starts) {
-    return w.scatter(starts, in, out, blocks(count, lengths, w.size()), element_of(type), root);
+    return w.scatter(starts, input, output, blocks(count, lengths, w.size()), element_of(type), root);
   });
 }
-int tutti_alltoall(tutti_world* world, void const* in, void* out, size_t count, tutti_type type,
+int tutti_alltoall(tutti_world* world, void const* input, void* output, size_t count, tutti_type type,
                    tutti_request** request, tutti_error* error) {
-  return operate(world, request, error,
-                 [&](tutti_world& w, bool starts) { return w.alltoall(starts, in, out, count, element_of(type)); });
+  return operate(world, request, error, [&](tutti_world& w, bool starts) {
+    return w.alltoall(starts, input, output, count, element_of(type));
+  });
 }
-int tutti_alltoallv(tutti_world* world, void const* in, size_t const* outgoing, void* out, size_t const* incoming,
+int tutti_alltoallv(tutti_world* world, void const* input, size_t const* outgoing, void* output, size_t const* incoming,
                     tutti_type type, tutti_request** request, tutti_error* error) {
   return operate(world, request, error, [&](tutti_world& w, bool starts) {
     tutti::expects(outgoing != nullptr && incoming != nullptr, "tutti_alltoallv: it needs the lengths of both vectors");
-    return w.alltoallv(starts, in, out, tutti::partition(std::span(outgoing, w.size())),
+    return w.alltoallv(starts, input, output, tutti::partition(std::span(outgoing, w.size())),
                        tutti::partition(std::span(incoming, w.size())), element_of(type));
   });
 }
@@ -338,14 +341,14 @@ void tutti_cancel(tutti_request* request) {
   }
 }
 int tutti_on_end(tutti_request* request, tutti_end end, void* context, tutti_error* error) {
-  return guarded(error, [&] {
+  return run_guarded(error, [&] {
     tutti::expects(request != nullptr && end != nullptr, "tutti_on_end: the request or the function is NULL");
     request->on_end(std::unique_ptr<tutti_request>(request), end, context);
     return TUTTI_OK;
   });
 }
 int tutti_poll(tutti_world* world, tutti_error* error) {
-  return guarded(error, [&] {
+  return run_guarded(error, [&] {
     usable(world).poll();
     return TUTTI_OK;
   });

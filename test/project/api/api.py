@@ -35,7 +35,7 @@ def paths_of_components():
     text = read("cmake/components.cmake")
     paths = {}
     for component, listed in re.findall(r"set\(tutti_paths_of_(\w+) ([^)]*)\)", text):
-        paths.update({path: component for path in listed.split()})
+        paths.update({path if "." in path else path + "/": component for path in listed.split()})
     for folder in os.listdir(os.path.join(repository, "include/tutti")):
         if os.path.isdir(os.path.join(repository, "include/tutti", folder, "detail")):
             paths[folder + "/"] = folder

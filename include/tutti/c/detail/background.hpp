@@ -40,7 +40,7 @@ class background {
   /// Waits until all operations have ended.
   ~background() {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return open_ == 0; });
+    change_.wait(lock, [&] { return open_ == 0; });
   }
 
   /// Runs an operation. `run_now` does so in this thread, `start` returns its request.
@@ -51,16 +51,16 @@ class background {
       run_here(lock, run_now);
       return;
     }
-    auto const queued = add(kind, [&start] { return start(); });
-    changed_.wait(lock, [&] { return queued->has_ended; });
-    queued->throw_failure();
+    auto const next = add(kind, [&start] { return start(); });
+    change_.wait(lock, [&] { return next->has_ended; });
+    next->throw_failure();
   }
   /// Runs a call that cannot be started, such as a split, after all that is open.
   template <class Run>
   void run_alone(Run run_now) {
     std::unique_lock lock(mutex_);
     expects(!is_in_end_function(), "a function at the end of an operation makes no worlds; let another thread do it");
-    changed_.wait(lock, [&] { return open_ == 0; });
+    change_.wait(lock, [&] { return open_ == 0; });
     run_here(lock, run_now);
   }
   /// Starts an operation.
@@ -91,7 +91,7 @@ class background {
   /// An operation that the library's thread advances.
   class posted_request final : public tutti_request {
    public:
-    posted_request(background& owner, task_pointer queued) : owner_(owner), task_(std::move(queued)) {}
+    posted_request(background& owner, task_pointer next) : owner_(owner), task_(std::move(next)) {}
 
     bool test() override { return wait(duration::zero()); }
     bool wait(duration limit) override {
@@ -101,8 +101,8 @@ class background {
       }
       auto const has_ended = [&] { return task_->has_ended; };
       if (limit < duration::zero()) {
-        owner_.changed_.wait(lock, has_ended);
-      } else if (!owner_.changed_.wait_for(lock, limit, has_ended)) {
+        owner_.change_.wait(lock, has_ended);
+      } else if (!owner_.change_.wait_for(lock, limit, has_ended)) {
         return false;
       }
       task_->throw_failure();
@@ -160,11 +160,11 @@ class background {
   }
 
   [[nodiscard]] task_pointer add(order kind, std::function<request()> start) {
-    auto queued = std::make_shared<task>(kind, std::move(start));
-    (is_in_end_function() ? nested_ : kind == order::collective ? collectives_ : messages_).push_back(queued);
+    auto next = std::make_shared<task>(kind, std::move(start));
+    (is_in_end_function() ? inner_tasks_ : kind == order::collective ? collectives_ : messages_).push_back(next);
     ++open_;
     start_next();
-    return queued;
+    return next;
   }
   /// Starts what may start.
   void start_next() {
@@ -190,11 +190,11 @@ class background {
 
   /// Runs what the current function at the end of an operation has started, up to `last`.
   void run_nested(std::unique_lock<std::mutex>& lock, task_pointer const& last) {
-    auto const place = std::find(nested_.begin(), nested_.end(), last);
-    expects(place != nested_.end(),
+    auto const place = std::find(inner_tasks_.begin(), inner_tasks_.end(), last);
+    expects(place != inner_tasks_.end(),
             "a function at the end of an operation waits only for operations that it has started itself");
-    std::deque<task_pointer> const due(nested_.begin(), place + 1);
-    nested_.erase(nested_.begin(), place + 1);
+    std::deque<task_pointer> const due(inner_tasks_.begin(), place + 1);
+    inner_tasks_.erase(inner_tasks_.begin(), place + 1);
     run_here(lock, [&] {
       std::deque<request> pending;
       for (task_pointer const& next : due) {
@@ -225,22 +225,22 @@ class background {
   }
 
   /// Notes the end of an operation. Called by the library's thread, without the lock of the world.
-  void end(task_pointer const& ended, std::exception_ptr cause) noexcept {
+  void end(task_pointer const& last, std::exception_ptr cause) noexcept {
     std::unique_lock lock(mutex_);
-    ended->cause = std::move(cause);
-    ended->has_ended = true;
-    if (ended->end != nullptr) {
-      changed_.notify_all();
+    last->cause = std::move(cause);
+    last->has_ended = true;
+    if (last->end != nullptr) {
+      change_.notify_all();
       lock.unlock();
       background const* const outer = std::exchange(calling_for, this);
-      call(ended->end, ended->context, ended->cause);
+      call(last->end, last->context, last->cause);
       calling_for = outer;
       lock.lock();
-      for (; !nested_.empty(); nested_.pop_back()) {
-        (nested_.back()->kind == order::collective ? collectives_ : messages_).push_front(nested_.back());
+      for (; !inner_tasks_.empty(); inner_tasks_.pop_back()) {
+        (inner_tasks_.back()->kind == order::collective ? collectives_ : messages_).push_front(inner_tasks_.back());
       }
     }
-    if (ended->kind == order::collective) {
+    if (last->kind == order::collective) {
       is_collective_open_ = false;
     }
     close();
@@ -249,17 +249,17 @@ class background {
   void close() {
     --open_;
     start_next();
-    changed_.notify_all();
+    change_.notify_all();
   }
 
   static constinit inline thread_local background const* calling_for = nullptr;
 
   Communicator world_;
   std::mutex mutex_;  ///< guards the members below
-  std::condition_variable changed_;
+  std::condition_variable change_;
   std::deque<task_pointer> collectives_;  ///< not started, in their order
   std::deque<task_pointer> messages_;     ///< not started
-  std::deque<task_pointer> nested_;       ///< not started, of the current function at the end of an operation
+  std::deque<task_pointer> inner_tasks_;  ///< not started, of the current function at the end of an operation
   std::size_t open_ = 0;                  ///< operations that are not over, or whose end function has not returned
   bool is_collective_open_ = false;       ///< the thread has a collective operation
   bool is_busy_ = false;                  ///< a call runs in its own thread

@@ -17,55 +17,55 @@ namespace tutti::inline v0_1_0::detail::c {
 static_assert(static_cast<int>(failure::aborted) == TUTTI_ABORTED && failure_kinds == TUTTI_ABORTED + 1);
 
 template <std::size_t N>
-void copy_text(char (&to)[N], std::string_view text) noexcept {
-  to[text.copy(to, N - 1)] = '\0';
+void copy_text(char (&target)[N], std::string_view text) noexcept {
+  target[text.copy(target, N - 1)] = '\0';
 }
 
 /// Describes a failure that no rank is at fault for; returns its kind.
-inline int describe(tutti_error* to, tutti_failure kind, std::string_view text) noexcept {
-  if (to != nullptr) {
-    *to = {};
-    to->kind = kind;
-    to->self = no_rank;
-    copy_text(to->text, text);
+inline int describe(tutti_error* target, tutti_failure kind, std::string_view text) noexcept {
+  if (target != nullptr) {
+    *target = {};
+    target->kind = kind;
+    target->self = no_rank;
+    copy_text(target->text, text);
   }
   return kind;
 }
 
 /// Describes an exception; returns its kind.
-inline int describe(tutti_error* to, std::exception_ptr const& cause) noexcept {
+inline int describe(tutti_error* target, std::exception_ptr const& cause) noexcept {
   try {
     std::rethrow_exception(cause);
   } catch (error const& e) {
-    int const kind = describe(to, static_cast<tutti_failure>(e.kind()), e.what());
-    if (to != nullptr) {
-      to->self = e.self();
-      to->sequence = e.sequence();
-      to->step = e.step();
-      to->at_fault_count = static_cast<std::uint32_t>(e.at_fault().size());
-      std::copy_n(e.at_fault().begin(), (std::min)(e.at_fault().size(), std::size(to->at_fault)), to->at_fault);
-      copy_text(to->communicator, e.communicator());
-      copy_text(to->operation, e.operation());
+    int const kind = describe(target, static_cast<tutti_failure>(e.kind()), e.what());
+    if (target != nullptr) {
+      target->self = e.self();
+      target->sequence = e.sequence();
+      target->step = e.step();
+      target->at_fault_count = static_cast<std::uint32_t>(e.at_fault().size());
+      std::copy_n(e.at_fault().begin(), (std::min)(e.at_fault().size(), std::size(target->at_fault)), target->at_fault);
+      copy_text(target->communicator, e.communicator());
+      copy_text(target->operation, e.operation());
     }
     return kind;
   } catch (precondition_error const& e) {
-    return describe(to, TUTTI_MISUSE, e.what());
+    return describe(target, TUTTI_MISUSE, e.what());
   } catch (preference_error const& e) {
-    return describe(to, TUTTI_MISUSE, e.what());
+    return describe(target, TUTTI_MISUSE, e.what());
   } catch (std::exception const& e) {
-    return describe(to, TUTTI_SYSTEM, e.what());
+    return describe(target, TUTTI_SYSTEM, e.what());
   } catch (...) {
-    return describe(to, TUTTI_SYSTEM, "an exception of an unknown type");
+    return describe(target, TUTTI_SYSTEM, "an exception of an unknown type");
   }
 }
 
 /// Runs `f`, which returns TUTTI_OK or TUTTI_NOT_YET, and describes its exceptions.
 template <class F>
-int guarded(tutti_error* to, F f) noexcept {
+int run_guarded(tutti_error* target, F f) noexcept {
   try {
     return f();
   } catch (...) {
-    return describe(to, std::current_exception());
+    return describe(target, std::current_exception());
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include <exception>
 #include <memory>
+#include <set>
 #include <utility>
 
 /// A started operation.
@@ -40,7 +41,11 @@ inline void call(tutti_end end, void* context, std::exception_ptr const& cause) 
 /// An operation that calls on its world advance.
 class direct_request final : public tutti_request {
  public:
-  explicit direct_request(request&& pending) noexcept : pending_(std::move(pending)) {}
+  /// The requests of a world that have a function, so that it can cancel them before it ends.
+  using list = std::set<direct_request*>;
+
+  direct_request(list& observed_requests, request&& pending) noexcept
+      : observed_requests_(observed_requests), pending_(std::move(pending)) {}
 
   bool test() override { return pending_.test(); }
   bool wait(duration limit) override {
@@ -53,11 +58,17 @@ class direct_request final : public tutti_request {
   void on_end(std::unique_ptr<tutti_request> self, tutti_end end, void* context) override {
     struct notice {
       std::unique_ptr<tutti_request> owned_request;
+      list& observed_requests;
+      direct_request* place;
       tutti_end end;
       void* context;
     };
-    pending_.on_end([notice = std::make_unique<notice>(notice{std::move(self), end, context})](
-                        std::exception_ptr const& cause) noexcept { call(notice->end, notice->context, cause); });
+    observed_requests_.insert(this);
+    pending_.on_end([notice = std::make_unique<notice>(notice{std::move(self), observed_requests_, this, end,
+                                                              context})](std::exception_ptr const& cause) noexcept {
+      notice->observed_requests.erase(notice->place);
+      call(notice->end, notice->context, cause);
+    });
   }
   void cancel() noexcept override {
     try {
@@ -67,6 +78,7 @@ class direct_request final : public tutti_request {
   }
 
  private:
+  list& observed_requests_;
   request pending_;
 };
 

@@ -67,8 +67,8 @@ class store_rendezvous {
   [[nodiscard]] std::string node() const { return variable("TUTTI_NODE"); }
   /// The address by which other members reach this host.
   [[nodiscard]] std::string local_host() const {
-    if (std::string const interface = variable("TUTTI_INTERFACE"); !interface.empty()) {
-      return net::interface_address(interface).host();
+    if (std::string const device = variable("TUTTI_INTERFACE"); !device.empty()) {
+      return net::interface_address(device).host();
     }
     return one_host_ ? net::loopback_host() : net::outward_host();
   }

@@ -32,11 +32,11 @@ inline constexpr std::string_view op_names[] = {
     return any_element::bytes(type ^ TUTTI_RECORD(0));
   }
   static std::vector<any_element> const elements = [] {
-    std::vector<any_element> all;
+    std::vector<any_element> list;
     for (std::string_view const name : type_names) {
-      all.emplace_back(name);
+      list.emplace_back(name);
     }
-    return all;
+    return list;
   }();
   expects(type < elements.size(), "there is no type ", type, "; take a constant of tutti/c.h, such as TUTTI_FLOAT32");
   return elements[type];
@@ -59,12 +59,12 @@ class function_operators {
   /// @throws precondition_error if there is none of this number, or it is for another type
   [[nodiscard]] any_reduction find(tutti_op number, tutti_type type) {
     std::lock_guard const lock(mutex_);
-    auto const found = entries_.find(number);
-    expects(found != entries_.end(), "there is no operator ", number,
+    auto const place = entries_.find(number);
+    expects(place != entries_.end(), "there is no operator ", number,
             "; take a constant of tutti/c.h, such as TUTTI_SUM, or one of tutti_op_create that is not freed");
-    expects(found->second.type == type, "operator ", number, " was made for elements of ",
-            element_of(found->second.type).name(), ", and these are ", element_of(type).name());
-    return found->second.reduction;
+    expects(place->second.type == type, "operator ", number, " was made for elements of ",
+            element_of(place->second.type).name(), ", and these are ", element_of(type).name());
+    return place->second.reduction;
   }
 
  private:
@@ -78,8 +78,8 @@ class function_operators {
   tutti_op next_ = 1000;
 };
 inline function_operators& functions() {
-  static function_operators all;
-  return all;
+  static function_operators list;
+  return list;
 }
 
 /// The reduction by an operator of c.h.
@@ -87,23 +87,23 @@ inline function_operators& functions() {
 [[nodiscard]] inline any_reduction reduction_of(tutti_type type, tutti_op op) {
   constexpr std::size_t types = std::size(type_names);
   constexpr std::size_t ops = std::size(op_names);
-  static std::vector<std::optional<any_reduction>> const known = [] {
-    std::vector<std::optional<any_reduction>> all(types * ops);
+  static std::vector<std::optional<any_reduction>> const table = [] {
+    std::vector<std::optional<any_reduction>> list(types * ops);
     for (std::size_t t = 0; t != types; ++t) {
       for (std::size_t o = 0; o != ops; ++o) {
         try {
-          all[t * ops + o].emplace(op_names[o], any_element(type_names[t]));
+          list[t * ops + o].emplace(op_names[o], any_element(type_names[t]));
         } catch (precondition_error const&) {  // this type has no such reduction
         }
       }
     }
-    return all;
+    return list;
   }();
   if (op >= ops) {
     return functions().find(op, type);
   }
-  if (type < types && known[type * ops + op]) [[likely]] {
-    return *known[type * ops + op];
+  if (type < types && table[type * ops + op]) [[likely]] {
+    return *table[type * ops + op];
   }
   return any_reduction(op_names[op], element_of(type));  // throws, and names what there is
 }

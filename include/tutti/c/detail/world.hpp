@@ -98,26 +98,27 @@ struct tutti_world {
   [[nodiscard]] virtual std::unique_ptr<tutti_world> split(std::uint32_t colour, std::int64_t key) = 0;
   [[nodiscard]] virtual std::unique_ptr<tutti_world> dup() = 0;
 
-  virtual request_pointer allreduce(bool starts, void const* in, void* out, std::size_t count,
-                                    any_reduction const& by) = 0;
-  virtual request_pointer reduce(bool starts, void const* in, void* out, std::size_t count, any_reduction const& by,
-                                 rank_type root) = 0;
-  virtual request_pointer reduce_scatter(bool starts, void const* in, void* out, blocks const& all,
-                                         any_reduction const& by) = 0;
-  virtual request_pointer scan(bool starts, void const* in, void* out, std::size_t count, any_reduction const& by) = 0;
-  virtual request_pointer exscan(bool starts, void const* in, void* out, std::size_t count,
-                                 any_reduction const& by) = 0;
+  virtual request_pointer allreduce(bool starts, void const* input, void* output, std::size_t count,
+                                    any_reduction const& reduction) = 0;
+  virtual request_pointer reduce(bool starts, void const* input, void* output, std::size_t count,
+                                 any_reduction const& reduction, rank_type root) = 0;
+  virtual request_pointer reduce_scatter(bool starts, void const* input, void* output, blocks const& lengths,
+                                         any_reduction const& reduction) = 0;
+  virtual request_pointer scan(bool starts, void const* input, void* output, std::size_t count,
+                               any_reduction const& reduction) = 0;
+  virtual request_pointer exscan(bool starts, void const* input, void* output, std::size_t count,
+                                 any_reduction const& reduction) = 0;
   virtual request_pointer broadcast(bool starts, void* data, std::size_t count, any_element const& type,
                                     rank_type root) = 0;
-  virtual request_pointer allgather(bool starts, void const* in, void* out, blocks const& all,
+  virtual request_pointer allgather(bool starts, void const* input, void* output, blocks const& lengths,
                                     any_element const& type) = 0;
-  virtual request_pointer gather(bool starts, void const* in, void* out, blocks const& all, any_element const& type,
-                                 rank_type root) = 0;
-  virtual request_pointer scatter(bool starts, void const* in, void* out, blocks const& all, any_element const& type,
-                                  rank_type root) = 0;
-  virtual request_pointer alltoall(bool starts, void const* in, void* out, std::size_t count,
+  virtual request_pointer gather(bool starts, void const* input, void* output, blocks const& lengths,
+                                 any_element const& type, rank_type root) = 0;
+  virtual request_pointer scatter(bool starts, void const* input, void* output, blocks const& lengths,
+                                  any_element const& type, rank_type root) = 0;
+  virtual request_pointer alltoall(bool starts, void const* input, void* output, std::size_t count,
                                    any_element const& type) = 0;
-  virtual request_pointer alltoallv(bool starts, void const* in, void* out, tutti::partition const& outgoing,
+  virtual request_pointer alltoallv(bool starts, void const* input, void* output, tutti::partition const& outgoing,
                                     tutti::partition const& incoming, any_element const& type) = 0;
   virtual request_pointer barrier(bool starts) = 0;
   virtual request_pointer send(bool starts, void const* data, std::size_t count, any_element const& type,
@@ -147,11 +148,16 @@ class world_over final : public tutti_world {
   using order = typename background::order;
 
  public:
-  world_over(communicator&& joined, settings const& how)
-      : settings_(how), world_(std::move(joined)), best_(world_, {.keep = true}) {
+  world_over(communicator&& world, settings const& options)
+      : settings_(options), world_(std::move(world)), best_(world_, {.keep = true}) {
     prefer(settings_.topology);
     if (settings_.background) {
       background_.emplace(world_);
+    }
+  }
+  ~world_over() override {
+    while (!observed_requests_.empty()) {
+      (*observed_requests_.begin())->cancel();
     }
   }
 
@@ -161,7 +167,7 @@ class world_over final : public tutti_world {
   char const* transport() const override { return Transport::name.data(); }
 
   void set_deadline(duration limit) override {
-    alone([&] {
+    run_alone([&] {
       world_.deadline(limit);
       for_each_operator([&](auto& o) { o.deadline(limit); });
     });
@@ -184,68 +190,71 @@ class world_over final : public tutti_world {
 
   std::unique_ptr<tutti_world> split(std::uint32_t colour, std::int64_t key) override {
     std::unique_ptr<tutti_world> part;
-    alone([&] {
-      if (communicator made = tutti::split(world_, colour, key)) {
-        part = std::make_unique<world_over>(std::move(made), settings_);
+    run_alone([&] {
+      if (communicator new_part = tutti::split(world_, colour, key)) {
+        part = std::make_unique<world_over>(std::move(new_part), settings_);
       }
     });
     return part;
   }
   std::unique_ptr<tutti_world> dup() override {
     std::unique_ptr<tutti_world> copy;
-    alone([&] { copy = std::make_unique<world_over>(tutti::dup(world_), settings_); });
+    run_alone([&] { copy = std::make_unique<world_over>(tutti::dup(world_), settings_); });
     return copy;
   }
 
-  request_pointer allreduce(bool starts, void const* in, void* out, std::size_t count,
-                            any_reduction const& by) override {
-    return run(starts, order::collective, allreduce_, by, in, out, count);
+  request_pointer allreduce(bool starts, void const* input, void* output, std::size_t count,
+                            any_reduction const& reduction) override {
+    return run(starts, order::collective, allreduce_, reduction, input, output, count);
   }
-  request_pointer reduce(bool starts, void const* in, void* out, std::size_t count, any_reduction const& by,
-                         rank_type root) override {
-    return run(starts, order::collective, reduce_, by, in, out, count, root);
+  request_pointer reduce(bool starts, void const* input, void* output, std::size_t count,
+                         any_reduction const& reduction, rank_type root) override {
+    return run(starts, order::collective, reduce_, reduction, input, output, count, root);
   }
-  request_pointer reduce_scatter(bool starts, void const* in, void* out, blocks const& all,
-                                 any_reduction const& by) override {
-    return all.visit([&](auto const& extent) {
-      return in == out ? run(starts, order::collective, reduce_scatter_, by, out, extent)
-                       : run(starts, order::collective, reduce_scatter_, by, in, out, extent);
+  request_pointer reduce_scatter(bool starts, void const* input, void* output, blocks const& lengths,
+                                 any_reduction const& reduction) override {
+    return lengths.visit([&](auto const& extent) {
+      return input == output ? run(starts, order::collective, reduce_scatter_, reduction, output, extent)
+                             : run(starts, order::collective, reduce_scatter_, reduction, input, output, extent);
     });
   }
-  request_pointer scan(bool starts, void const* in, void* out, std::size_t count, any_reduction const& by) override {
-    return run(starts, order::collective, scan_, by, in, out, count);
+  request_pointer scan(bool starts, void const* input, void* output, std::size_t count,
+                       any_reduction const& reduction) override {
+    return run(starts, order::collective, scan_, reduction, input, output, count);
   }
-  request_pointer exscan(bool starts, void const* in, void* out, std::size_t count, any_reduction const& by) override {
-    return run(starts, order::collective, exscan_, by, in, out, count);
+  request_pointer exscan(bool starts, void const* input, void* output, std::size_t count,
+                         any_reduction const& reduction) override {
+    return run(starts, order::collective, exscan_, reduction, input, output, count);
   }
   request_pointer broadcast(bool starts, void* data, std::size_t count, any_element const& type,
                             rank_type root) override {
     return run(starts, order::collective, broadcast_, data, count, type, root);
   }
-  request_pointer allgather(bool starts, void const* in, void* out, blocks const& all,
+  request_pointer allgather(bool starts, void const* input, void* output, blocks const& lengths,
                             any_element const& type) override {
-    return all.visit([&](auto const& extent) {
-      return in == out ? run(starts, order::collective, allgather_, out, extent, type)
-                       : run(starts, order::collective, allgather_, in, out, extent, type);
+    return lengths.visit([&](auto const& extent) {
+      return input == output ? run(starts, order::collective, allgather_, output, extent, type)
+                             : run(starts, order::collective, allgather_, input, output, extent, type);
     });
   }
-  request_pointer gather(bool starts, void const* in, void* out, blocks const& all, any_element const& type,
+  request_pointer gather(bool starts, void const* input, void* output, blocks const& lengths, any_element const& type,
                          rank_type root) override {
-    return all.visit(
-        [&](auto const& extent) { return run(starts, order::collective, gather_, in, out, extent, type, root); });
+    return lengths.visit(
+        [&](auto const& extent) { return run(starts, order::collective, gather_, input, output, extent, type, root); });
   }
-  request_pointer scatter(bool starts, void const* in, void* out, blocks const& all, any_element const& type,
+  request_pointer scatter(bool starts, void const* input, void* output, blocks const& lengths, any_element const& type,
                           rank_type root) override {
-    return all.visit(
-        [&](auto const& extent) { return run(starts, order::collective, scatter_, in, out, extent, type, root); });
+    return lengths.visit([&](auto const& extent) {
+      return run(starts, order::collective, scatter_, input, output, extent, type, root);
+    });
   }
-  request_pointer alltoall(bool starts, void const* in, void* out, std::size_t count,
+  request_pointer alltoall(bool starts, void const* input, void* output, std::size_t count,
                            any_element const& type) override {
-    return run(starts, order::collective, alltoall_, in, out, count, type);
+    return run(starts, order::collective, alltoall_, input, output, count, type);
   }
-  request_pointer alltoallv(bool starts, void const* in, void* out, partition const& outgoing,
+  request_pointer alltoallv(bool starts, void const* input, void* output, partition const& outgoing,
                             partition const& incoming, any_element const& type) override {
-    return run(starts, order::collective, alltoall_, in, out, outgoing, incoming, type);
+    return run(starts, order::collective, alltoall_, input, output, outgoing, incoming, type);
   }
   request_pointer barrier(bool starts) override { return run(starts, order::collective, barrier_); }
   request_pointer send(bool starts, void const* data, std::size_t count, any_element const& type,
@@ -307,7 +316,7 @@ class world_over final : public tutti_world {
         }
       }
     }
-    /// The list is an argument, so that whoever starts it later has it.
+    /// The list is an argument, so that a background that starts it later keeps it.
     void operator()(std::shared_ptr<message_list> const&) { exchange_(); }
     request start(std::shared_ptr<message_list> const&) { return exchange_.start(); }
 
@@ -330,7 +339,7 @@ class world_over final : public tutti_world {
   request_pointer run(bool starts, order kind, Operator& operation, Arguments const&... arguments) {
     if (!background_) {
       if (starts) {
-        return std::make_unique<direct_request>(operation.start(arguments...));
+        return std::make_unique<direct_request>(observed_requests_, operation.start(arguments...));
       }
       operation(arguments...);
       return nullptr;
@@ -343,7 +352,7 @@ class world_over final : public tutti_world {
     return nullptr;
   }
   template <class F>
-  void alone(F f) {
+  void run_alone(F f) {
     background_ ? background_->run_alone(f) : f();
   }
 
@@ -374,6 +383,7 @@ class world_over final : public tutti_world {
   }
 
   settings settings_;
+  direct_request::list observed_requests_;
   communicator world_;
   automatic best_;
   tutti::allreduce<communicator, automatic, any_reduction> allreduce_{world_, best_, any_sum()};
