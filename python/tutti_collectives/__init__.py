@@ -123,8 +123,8 @@ class World(AbstractContextManager):
         x = source(x)
         lengths, before, shape = blocks(self, lengths, x.shape)
         out = result(out, shape, x.dtype) if root in ((), (self.rank,)) else None
-        return self._run(function, within(x, out, before), out, math.prod(shape), lengths, type_of(x.dtype), *root,
-                         out=out, start=start)
+        return self._run(function, x if root else within(x, out, before), out, math.prod(shape), lengths,
+                         type_of(x.dtype), *root, out=out, start=start)
 
     def allgather(self, x, lengths=None, out=None, start=False):
         """Returns all ranks' arrays: rank r's is result[r], or with lengths the next lengths[r] rows."""
@@ -137,10 +137,10 @@ class World(AbstractContextManager):
     def scatter(self, x, out, root=0, lengths=None, start=False):
         """Fills out with x[rank] of the root's x, or with the next lengths[rank] rows, and returns it."""
         out = target(out)
-        lengths, before, shape = blocks(self, lengths, out.shape)
+        lengths, _, shape = blocks(self, lengths, out.shape)
         x = fitting(source(x), shape, out.dtype, "x") if self.rank == self._peer(root) else None
-        return self._run(lib.tutti_scatter, x, within(out, x, before), math.prod(shape), lengths, type_of(out.dtype),
-                         root, out=out, start=start)
+        return self._run(lib.tutti_scatter, x, out, math.prod(shape), lengths, type_of(out.dtype), root, out=out,
+                         start=start)
 
     def alltoall(self, x, outgoing=None, incoming=None, out=None, start=False):
         """Returns a block from each rank's x: even ones, or of outgoing[r] rows to rank r and incoming[r] from it."""

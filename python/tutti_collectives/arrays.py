@@ -65,8 +65,7 @@ def address(argument):
 
 def within(block, whole, offset):
     """Returns `whole` if `block` is the part of it at this element, which tells C that it is in place; else `block`."""
-    is_part = whole is not None and address(block) == address(whole) + offset * whole.itemsize
-    return whole if is_part else block
+    return whole if address(block) == address(whole) + offset * whole.itemsize else block
 
 
 def even_rows(world, x):
