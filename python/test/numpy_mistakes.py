@@ -9,11 +9,9 @@ import unittest
 
 import numpy_ranks
 
-try:
+LACKS_NUMPY = numpy_ranks.lacks("numpy", "python3-numpy")
+if not LACKS_NUMPY:
     import numpy as np
-except ImportError:
-    np = None
-    print("SKIP: this Python has no numpy (Debian: python3-numpy, for /usr/bin/python3)")
 
 
 def refused(kind, text, function, *arguments, **options):
@@ -229,7 +227,7 @@ def refused_join():
     assert (world.rank, world.size) == (0, 1) and world.allreduce([1.0])[0] == 1
 
 
-@unittest.skipIf(np is None, "no numpy")
+@unittest.skipIf(LACKS_NUMPY, "no numpy")
 class Mistakes(unittest.TestCase):
     def on_ranks(self, case, size, *arguments, **options):
         return numpy_ranks.run(self, __file__, case, size, *arguments, **options)

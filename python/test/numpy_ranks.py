@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs functions of a test on the ranks of a world: each rank is a process that runs the test's file again."""
+import importlib.util
 import os
 import signal
 import subprocess
@@ -10,6 +11,14 @@ import unittest
 sys.dont_write_bytecode = True
 PYTHON = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 LIMIT = float(os.environ.get("TUTTI_TEST_LIMIT", "60"))
+
+
+def lacks(module, package):
+    """Returns True, and says what to install, if this Python has no such module."""
+    found = importlib.util.find_spec(module) is not None
+    if not found:
+        print(f"SKIP: {sys.executable} has no {module} (Debian: {package}, for /usr/bin/python3)")
+    return not found
 
 
 def environment(**more):

@@ -1,18 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operations on NumPy arrays give NumPy's own results, for each dtype, operator and number of ranks."""
-import os
-import sys
 import unittest
 from functools import reduce
 
-sys.path[:0] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")]
-import numpy_ranks  # noqa: E402
+import numpy_ranks
 
-try:
+LACKS_NUMPY = numpy_ranks.lacks("numpy", "python3-numpy")
+if not LACKS_NUMPY:
     import numpy as np
-except ImportError:
-    np = None
-    print("SKIP: this Python has no numpy (Debian: python3-numpy, for /usr/bin/python3)")
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 REALS = ("float16", "float32", "float64")
@@ -262,7 +257,7 @@ def inputs():
             assert world.broadcast(np.zeros(2))[1] == 1
 
 
-@unittest.skipIf(np is None, "no numpy")
+@unittest.skipIf(LACKS_NUMPY, "no numpy")
 class Results(unittest.TestCase):
     def each(self, case, *sizes):
         for size in sizes:
