@@ -23,7 +23,8 @@ def source(*path):
     """Returns the path of a file below tutti's include/."""
     found = os.path.join(INCLUDE, *path)
     if not os.path.exists(found):
-        raise SystemExit(f"tutti: {found} is missing: install from python/ in tutti's source tree, by pip 21.3 or newer")
+        raise SystemExit(f"tutti: {found} is missing: install from python/ in tutti's source tree, "
+                         "by pip 21.3 or newer")
     return found
 
 
@@ -40,8 +41,9 @@ def compile_library(to):
     try:
         ended = subprocess.run(command, stderr=subprocess.PIPE, text=True, errors="replace")
     except OSError as error:
-        raise SystemExit(f"tutti: the C++ compiler {compiler[0]} cannot be run ({error.strerror}): install one (Debian, "
-                         "Ubuntu: apt install g++), name it by CXX, or name a built libtutti_c.so by TUTTI_LIBRARY")
+        raise SystemExit(f"tutti: the C++ compiler {compiler[0]} cannot be run ({error.strerror}): install one "
+                         "(Debian, Ubuntu: apt install g++), name it by CXX, or name a built libtutti_c.so by "
+                         "TUTTI_LIBRARY")
     if ended.returncode != 0:
         errors = [line for line in ended.stderr.splitlines() if "error" in line][:5] or [ended.stderr[-2000:]]
         raise SystemExit("\n".join([f"tutti: {compiler[0]} failed with status {ended.returncode}. It has to know C++20 "

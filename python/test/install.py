@@ -26,8 +26,9 @@ class Install(unittest.TestCase):
         cls.holder = tempfile.TemporaryDirectory()
         cls.folder = cls.holder.name
         cls.python = os.path.join(cls.folder, "environment", "bin", "python")
-        subprocess.run([sys.executable, "-m", "venv", "--system-site-packages", os.path.join(cls.folder, "environment")],
-                       check=True, timeout=numpy_ranks.LIMIT)
+        environment = os.path.join(cls.folder, "environment")
+        subprocess.run([sys.executable, "-m", "venv", "--system-site-packages", environment], check=True,
+                       timeout=numpy_ranks.LIMIT)
 
     @classmethod
     def tearDownClass(cls):
@@ -44,8 +45,8 @@ class Install(unittest.TestCase):
 
     def installed(self, program):
         environment = {name: value for name, value in os.environ.items() if name not in ("TUTTI_LIBRARY", "PYTHONPATH")}
-        ended = subprocess.run([self.python, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                               cwd=self.folder, env=environment, timeout=numpy_ranks.LIMIT)
+        ended = subprocess.run([self.python, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                               text=True, cwd=self.folder, env=environment, timeout=numpy_ranks.LIMIT)
         return ended.stdout.strip()
 
     def test_a_built_library_is_taken(self):
@@ -68,8 +69,8 @@ class Install(unittest.TestCase):
         self.assertEqual(status, 0, output)
         with open(os.path.join(self.folder, "flags"), encoding="utf-8") as file:
             flags = file.read()
-        for flag in ("-std=c++20", "-O2", "-shared", "-fvisibility=hidden", "-march=native -g0", "include/tutti/c/c.cpp",
-                     "-Wl,--version-script="):
+        for flag in ("-std=c++20", "-O2", "-shared", "-fvisibility=hidden", "-march=native -g0",
+                     "include/tutti/c/c.cpp", "-Wl,--version-script="):
             self.assertIn(flag, flags)
 
     def test_failures_say_what_is_missing(self):
@@ -77,7 +78,7 @@ class Install(unittest.TestCase):
         shutil.copytree(numpy_ranks.PYTHON, alone, ignore=shutil.ignore_patterns("test"))
         for options, text in (({"CXX": "/no/such/compiler"}, "the C++ compiler /no/such/compiler cannot be run"),
                               ({"CXX": "false"}, "false failed with status 1. It has to know C++20"),
-                              ({"TUTTI_LIBRARY": "/no/such.so"}, "TUTTI_LIBRARY names /no/such.so, which cannot be read"),
+                              ({"TUTTI_LIBRARY": "/no/such.so"}, "TUTTI_LIBRARY names /no/such.so, which cannot"),
                               ({"source": alone}, "install from python/ in tutti's source tree")):
             status, output = self.pip(**options)
             self.assertNotEqual(status, 0)

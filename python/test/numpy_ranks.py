@@ -10,7 +10,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 PYTHON = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
-LIMIT = float(os.environ.get("TUTTI_TEST_LIMIT", "60"))
+LIMIT = float(os.environ.get("TUTTI_TEST_LIMIT", "100"))
 
 
 def lacks(module, package):
@@ -34,8 +34,8 @@ class Ranks:
     def __init__(self, script, case, size, *arguments, **more):
         self._folder = tempfile.TemporaryDirectory()
         self.processes = [subprocess.Popen(
-            [sys.executable, script, "--case", case, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            env=environment(TUTTI_RANK=str(rank), TUTTI_SIZE=str(size), TUTTI_JOB=self._folder.name,
+            [sys.executable, script, "--case", case, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            text=True, env=environment(TUTTI_RANK=str(rank), TUTTI_SIZE=str(size), TUTTI_JOB=self._folder.name,
                             TUTTI_STORE="file:" + self._folder.name, **more)) for rank in range(size)]
 
     def lines(self, rank):

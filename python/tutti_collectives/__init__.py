@@ -7,9 +7,9 @@
 """
 import ctypes
 import math
-import operator
 import weakref
 from contextlib import AbstractContextManager
+from operator import index
 
 from .arrays import (address, blocks, elements, even_rows, fitting, operator_of, result, source, target, type_of,
                      within)
@@ -67,15 +67,15 @@ class World(AbstractContextManager):
 
     def _run(self, function, *arguments, out=None, start=False):
         pending = Pending((self, arguments), out)
-        check(function(self._alive(), *map(address, arguments), ctypes.byref(pending.request), error_room.at))
-        if start:
-            self._pending.add(pending)
-            return pending
         try:
-            return pending.wait()
+            check(function(self._alive(), *map(address, arguments), ctypes.byref(pending.request), error_room.at))
+            if not start:
+                return pending.wait()
         except KeyboardInterrupt:
             pending.cancel()
             raise
+        self._pending.add(pending)
+        return pending
 
     def _combine(self, function, x, op, out, start, *root, returns=True):
         x = source(x)
@@ -86,7 +86,7 @@ class World(AbstractContextManager):
     def _peer(self, rank):
         if not 0 <= rank < self.size:
             raise ValueError(f"there is no rank {rank}: the ranks of {self.name} are 0 to {self.size - 1}")
-        return operator.index(rank)
+        return index(rank)
 
     def allreduce(self, x, op=SUM, out=None, start=False):
         """Returns the combination of all ranks' arrays."""
@@ -185,8 +185,7 @@ class World(AbstractContextManager):
         """Returns the world of the ranks of one colour, ordered by key, then by rank; for the colour None, None."""
         if colour is not None and not 0 <= colour < NO_PART:
             raise ValueError(f"the colour is {colour}: it has to be a number from 0 to 2**32 - 2, or None")
-        colour = NO_PART if colour is None else operator.index(colour)
-        return _made(lib.tutti_split, self._alive(), colour, operator.index(key))
+        return _made(lib.tutti_split, self._alive(), NO_PART if colour is None else index(colour), index(key))
 
     def dup(self):
         """Returns a world of the same ranks, whose operations are independent of those of this one."""

@@ -60,7 +60,12 @@ def result(out, shape, dtype):
 
 def address(argument):
     """Returns the address of an array; another argument as it is."""
-    return argument.ctypes.data if isinstance(argument, numpy.ndarray) else argument
+    if type(argument) is not numpy.ndarray:
+        return argument
+    try:
+        return ctypes.addressof(ctypes.c_char.from_buffer(argument))  # the fastest way, for most arrays
+    except (TypeError, ValueError):  # a read-only or empty one, or of a dtype without buffers
+        return argument.ctypes.data
 
 
 def within(block, whole, offset):
