@@ -24,7 +24,7 @@ from torch._C import _distributed_c10d as c10d
 from torch.distributed import distributed_c10d
 
 from tutti_collectives import library
-from tutti_collectives.library import check, error_room, lib
+from tutti_collectives.library import error_room, lib
 
 _TYPES = {getattr(torch, name): number for name, number in library.TYPES.items() if hasattr(torch, name)}
 _BYTE = library.TYPES["byte"]
@@ -40,6 +40,15 @@ _AVERAGE = hash(dist.ReduceOp.AVG)
 
 # Seconds that a group which is destroyed gives to operations under way; they are given up then.
 _PATIENCE = 5
+
+
+def _check(code):
+    """Raises the error of the last call of this thread unless `code` is 0, with torch's word for a deadline."""
+    if code:
+        error = library.Error(error_room.record)
+        if error.kind == library.Kind.DEADLINE:
+            error.args = (f"after the timeout of the group: {error.text}",)
+        raise error
 
 
 def _operator(options, tensor):
@@ -160,7 +169,7 @@ class _Work(c10d.Work):
                 code = lib.tutti_wait(ctypes.byref(self._request), int(at_most * 1e9) if at_most > 0 else -1,
                                       error_room.at)
                 if code == library.NOT_YET:
-                    raise RuntimeError(f"tutti: wait timed out after {at_most} s; the operation goes on")
+                    raise RuntimeError(f"tutti: wait timed out after {at_most} s; the operation continues")
                 self._end(code)
         if self._future is not None:
             self._future.wait()
@@ -172,7 +181,7 @@ class _Work(c10d.Work):
         """Ends the work, under its lock, when the operation has ended with this number."""
         self._request = None
         try:
-            check(code)
+            _check(code)
             if self._finish is not None:
                 self._finish()
         except Exception as error:
@@ -351,6 +360,7 @@ class ProcessGroupTutti(dist.ProcessGroup):
         self._rank, self._size = rank, size
         self._open = weakref.WeakSet()
         self._coalesced = None
+        self._name = self._description = ""
         options = dict(options or {})
         record = library.OptionsRecord(ctypes.sizeof(library.OptionsRecord), background=1)
         record.deadline = min(int(timeout.total_seconds() * 1e9), library.NO_DEADLINE)
@@ -362,7 +372,7 @@ class ProcessGroupTutti(dist.ProcessGroup):
         try:
             meeting = _store_record(store, _meet(store, rank, size), errors)
             world = ctypes.c_void_p()
-            check(lib.tutti_join_store(ctypes.byref(meeting), rank, size, ctypes.byref(record), ctypes.byref(world),
+            _check(lib.tutti_join_store(ctypes.byref(meeting), rank, size, ctypes.byref(record), ctypes.byref(world),
                                        error_room.at))
         except library.Error as error:
             raise error from (errors[0] if errors else None)
@@ -419,11 +429,31 @@ class ProcessGroupTutti(dist.ProcessGroup):
     def _set_sequence_number_for_group(self):
         pass
 
+    # The base class keeps these in backends, which this group does not have.
+
+    def _set_group_name(self, name):
+        self._name = name
+
+    def _set_group_desc(self, description):
+        self._description = description
+
+    @property
+    def group_name(self):
+        return self._name
+
+    @property
+    def group_desc(self):
+        return self._description
+
     def _run(self, waits, result, finish, keep, function, *arguments):
         """Runs an operation of the library, or starts it, and returns the Work that the caller wants. `finish` is
-        called at its end, and `keep` are objects whose memory it uses."""
-        if waits or getattr(_callbacks, "running", False):
-            check(function(self._world, *arguments, None, error_room.at))
+        called at its end, and `keep` are objects whose memory it uses.
+
+        A collective that C++ calls runs at once, too: handing it to another thread costs more than it hides, and the
+        functions that wait for its future then run in the same order on all ranks.
+        """
+        if waits is not False or getattr(_callbacks, "running", False):
+            _check(function(self._world, *arguments, None, error_room.at))
             if finish is not None:
                 finish()
             if waits:
@@ -431,12 +461,17 @@ class ProcessGroupTutti(dist.ProcessGroup):
             return _Work(result=result) if waits is False else c10d._create_work_from_future(_completed(result))
         work = _Work(self, result, finish, keep)
         request = ctypes.c_void_p()
-        check(function(self._world, *arguments, ctypes.byref(request), error_room.at))
+        _check(function(self._world, *arguments, ctypes.byref(request), error_room.at))
         work._request = request
         self.remember(work)
         if self._coalesced is not None:
             self._coalesced.append(work)
-        return work if waits is False else c10d._create_work_from_future(work.get_future())
+        return work
+
+    def _pass_message(self, waits, *arguments):
+        """Sends or receives. The message of a caller in C++ is started, for it may wait for one that follows."""
+        work = self._run(bool(waits), *arguments)
+        return work if waits is not None else c10d._create_work_from_future(work.get_future())
 
     def allreduce(self, tensors, opts=None):
         return self._allreduce(_caller_waits(), _one(tensors), opts)
@@ -598,8 +633,8 @@ class ProcessGroupTutti(dist.ProcessGroup):
         own = _contiguous(tensor)
         if tag != 0:
             own = _tagged(own, tag)
-        return self._run(_caller_waits(), [tensor], None, own, lib.tutti_send, own.data_ptr(), *_amount(own, tag),
-                         receiver)
+        return self._pass_message(_caller_waits(), [tensor], None, own, lib.tutti_send, own.data_ptr(),
+                                  *_amount(own, tag), receiver)
 
     def recv(self, tensors, sender, tag=0):
         return self._recv(_caller_waits(), _one(tensors), tag, lib.tutti_recv, sender)
@@ -625,8 +660,8 @@ class ProcessGroupTutti(dist.ProcessGroup):
                 _copy(room[16:16 + size], own.view(-1).view(torch.uint8))
             if own is not tensor:
                 _copy(own, tensor)
-        return self._run(waits, [tensor], None if room is tensor else finish, (own, room), function, room.data_ptr(),
-                         *_amount(room, tag), sender)
+        return self._pass_message(waits, [tensor], None if room is tensor else finish, (own, room), function,
+                                  room.data_ptr(), *_amount(room, tag), sender)
 
     def _start_coalescing(self, device=None):
         self._coalesced = []
