@@ -218,15 +218,17 @@ def lifetimes():
         assert rank or dropped[0]() is not None
         total = pending.wait() if pending else world.allreduce(array(1))
         assert (total == size).all()
-        world.send(array(rank), (rank + 1) % size, start=True)  # its Pending is dropped at once
+        world.recv(array(0), (rank - 1) % size, start=True)  # its Pending is dropped at once
         gc.collect()
-        out = world.recv(np.empty(200_000), (rank - 1) % size)
-        assert (out == (rank - 1) % size).all()
-        pending = world.allreduce(1, start=True)
-        while not pending.done():  # advances the send, too
-            pass
+        assert dropped[-1]() is not None
         world.barrier()
-        del pending
+        world.send(array(rank), (rank + 1) % size, start=True)
+        following = world.recv(np.empty(1), (rank - 1) % size, start=True)  # ends after what was started before it
+        world.send(np.empty(1), (rank + 1) % size)
+        following.wait()
+        world.barrier()
+        world.barrier()
+        del pending, total, following
         gc.collect()
         assert [memory() is None for memory in dropped] == [True] * len(dropped)
 
