@@ -53,6 +53,7 @@ packages_for() {
     softroce) echo "qemu-system-x86 busybox-static cpio kmod xz-utils zstd iproute2 ibverbs-providers ibverbs-utils" ;;
     softroce_peers) echo "perftest" ;;
     verbs) echo "libibverbs-dev" ;;
+    python) echo "python3-torch python3-pip python3-venv" ;;
     launchers)
       echo "openmpi-bin libopenmpi-dev mpich libmpich-dev slurmctld slurmd slurm-client munge iproute2 python3-yaml"
       ;;
