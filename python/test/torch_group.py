@@ -572,8 +572,13 @@ ENDINGS = {
 
 def endings():
     """Programs end in all these ways, through the end of the interpreter, with no output."""
+    store = {"host_name": "127.0.0.1", "is_master": True, "wait_for_workers": False}
+    with contextlib.suppress(TypeError, RuntimeError):
+        server = dist.TCPStore(port=0, **store)
+    with contextlib.suppress(TypeError):  # torch 1.13 has no such argument, and Debian's torch 2.6 no libuv
+        server = dist.TCPStore(port=0, use_libuv=False, **store)
     for name, ending in ENDINGS.items():
-        with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as output:
+        with tempfile.TemporaryFile() as output:
             children = []
             for rank in range(2):
                 children.append(os.fork())
@@ -581,7 +586,8 @@ def endings():
                     signal.alarm(LIMIT)
                     os.dup2(output.fileno(), 1)
                     os.dup2(output.fileno(), 2)
-                    join(os.path.join(folder, "store"), rank, 2)
+                    client = dist.TCPStore("127.0.0.1", server.port, is_master=False, wait_for_workers=False)
+                    dist.init_process_group("tutti", store=dist.PrefixStore(name, client), rank=rank, world_size=2)
                     exec(ending, {**globals(), "x": torch.ones(1000), "rank": rank})
                     sys.exit(0)
             codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
@@ -619,6 +625,8 @@ def run_program(program, arguments, **environment):
 
 def launched():
     found = run_program(PROGRAM, ["-c", TORCHRUN, "--standalone", "--nproc_per_node=2"])
+    if "build without libuv" in found.stderr:
+        return  # Debian's torch 2.6, whose torchrun starts no program
     assert found.returncode == 0 and found.stdout.split() == ["6", "6"], found.stdout + found.stderr
 
 
