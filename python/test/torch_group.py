@@ -13,6 +13,7 @@ import itertools
 import multiprocessing
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -572,13 +573,11 @@ ENDINGS = {
 
 def endings():
     """Programs end in all these ways, through the end of the interpreter, with no output."""
-    store = {"host_name": "127.0.0.1", "is_master": True, "wait_for_workers": False}
-    with contextlib.suppress(TypeError, RuntimeError):
-        server = dist.TCPStore(port=0, **store)
-    with contextlib.suppress(TypeError):  # torch 1.13 has no such argument, and Debian's torch 2.6 no libuv
-        server = dist.TCPStore(port=0, use_libuv=False, **store)
     for name, ending in ENDINGS.items():
-        with tempfile.TemporaryFile() as output:
+        with tempfile.TemporaryFile() as output, socket.socket() as unused:
+            unused.bind(("127.0.0.1", 0))
+            port = unused.getsockname()[1]
+            unused.close()
             children = []
             for rank in range(2):
                 children.append(os.fork())
@@ -586,8 +585,10 @@ def endings():
                     signal.alarm(LIMIT)
                     os.dup2(output.fileno(), 1)
                     os.dup2(output.fileno(), 2)
-                    client = dist.TCPStore("127.0.0.1", server.port, is_master=False, wait_for_workers=False)
-                    dist.init_process_group("tutti", store=dist.PrefixStore(name, client), rank=rank, world_size=2)
+                    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), RANK=str(rank), WORLD_SIZE="2",
+                                      USE_LIBUV="0")
+                    dist.init_process_group("tutti")
+                    dist.barrier()  # the store ends with rank 0
                     exec(ending, {**globals(), "x": torch.ones(1000), "rank": rank})
                     sys.exit(0)
             codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
