@@ -277,8 +277,9 @@ TUTTI_C_API void tutti_cancel(tutti_request* request);
 typedef void (*tutti_end)(void* context, int failure, tutti_error const* error);
 /* Has `end` called once, when the operation has ended, and frees the request then. The thread that advances the
  * operation calls it: one that is in a call which waits or tests. There it calls no function of this world but
- * tutti_cancel. With `background` the library's thread calls it, and it may call any function but tutti_leave; it
- * starts no operation before the next one of the queue, on any rank. */
+ * tutti_cancel. With `background` the library's thread calls it, and it may call any function but tutti_leave: calls
+ * that wait run in the function; what the function starts runs before the collective operations that wait for their
+ * turn. So the order of operations is the same on all ranks. */
 TUTTI_C_API int tutti_on_end(tutti_request* request, tutti_end end, void* context, tutti_error* error);
 /* Advances all operations that this thread has started. With `background` it need not be called. */
 TUTTI_C_API int tutti_poll(tutti_world* world, tutti_error* error);

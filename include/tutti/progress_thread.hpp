@@ -215,6 +215,7 @@ class progress_thread {
   /// Notes the end of a posted operation, for the thread to report it. Called by the thread that advances it, which has
   /// the lock; after the thread has ended, by any, and reports it at once.
   void end(typename task_list::iterator place, std::exception_ptr cause) noexcept {
+    request const released_here = std::move((*place)->pending);  // under the lock
     (*place)->cause = std::move(cause);
     task_list own_task;
     own_task.splice(own_task.end(), tasks_, place);

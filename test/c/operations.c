@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every operation of c.h with the result of a sequential program, over transports, ranks, types, and ways to end it. */
+#define _POSIX_C_SOURCE 200809L
 #include "ranks.h"
 
+#include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,11 +20,19 @@ static int way;
 static tutti_request* request;
 static tutti_request** started;
 
-static int volatile ends;
-static void count_end(void* context, int failure, tutti_error const* cause) {
-  *(int*)context = failure == TUTTI_OK ? 1 : 2;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static int outcome; /* of the last operation with a function: 0 while it is under way */
+static void note_end(void* context, int failure, tutti_error const* cause) {
   (void)cause;
-  ++ends;
+  pthread_mutex_lock(&mutex);
+  *(int*)context = failure == TUTTI_OK ? 1 : 2;
+  pthread_mutex_unlock(&mutex);
+}
+static int current_outcome(void) {
+  pthread_mutex_lock(&mutex);
+  int const result = outcome;
+  pthread_mutex_unlock(&mutex);
+  return result;
 }
 /* Runs an operation in the current way: `call` uses `started`. */
 #define RUN(call)                             \
@@ -41,12 +52,11 @@ static void end_request(tutti_world* world) {
     }
     SUCCEEDS(result);
   } else if (way == calls_a_function) {
-    static int outcome;
     outcome = 0;
-    int const before = ends;
-    SUCCEEDS(tutti_on_end(request, count_end, &outcome, &error));
-    while (ends == before) {
+    SUCCEEDS(tutti_on_end(request, note_end, &outcome, &error));
+    while (current_outcome() == 0) {
       SUCCEEDS(tutti_poll(world, &error));
+      sched_yield();
     }
     CHECK(outcome == 1);
   }

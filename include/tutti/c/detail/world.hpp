@@ -33,6 +33,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace tutti::inline v0_1_0::detail::c {
 
@@ -269,8 +270,8 @@ class world_over final : public tutti_world {
     return run(starts, order::message, recv_any_, data, count, type, reference(sender));
   }
   request_pointer exchange(bool starts, std::span<tutti_message> messages) override {
-    auto const list = std::make_shared<message_list>(world_, messages, starts);
-    request_pointer pending = run(starts, order::message, *list, list);
+    auto const list = std::make_shared<message_list>(messages, starts);
+    request_pointer pending = run(starts, order::message, exchange_, list);
     if (!starts) {
       list->tell_lengths(messages);
     }
@@ -299,29 +300,34 @@ class world_over final : public tutti_world {
    private:
     tutti::recv_any<communicator> operator_;
   };
-  /// The messages of one exchange, which the operation keeps.
+  /// The messages of one exchange.
   class message_list {
    public:
-    message_list(communicator& world, std::span<tutti_message const> messages, bool starts) : exchange_(world) {
+    message_list(std::span<tutti_message const> messages, bool starts) : messages_(messages.begin(), messages.end()) {
       for (tutti_message const& m : messages) {
         any_element const type = element_of(m.type);
         if (m.any_length != 0) {
           expects(!starts, "tutti_exchange: messages of any length need a call that waits; give no request");
-          lengths_.emplace_back(m.data, m.count, type);
-          m.receives != 0 ? exchange_.recv(any_length(lengths_.back()), m.rank)
-                          : exchange_.send(any_length(lengths_.back()), m.rank);
-        } else {
-          m.receives != 0 ? exchange_.recv(m.data, m.count, type, m.rank)
-                          : exchange_.send(m.data, m.count, type, m.rank);
+          containers_.emplace_back(m.data, m.count, type);
         }
       }
     }
-    /// The list is an argument, so that a background that starts it later keeps it.
-    void operator()(std::shared_ptr<message_list> const&) { exchange_(); }
-    request start(std::shared_ptr<message_list> const&) { return exchange_.start(); }
-
+    /// Lists the messages in an exchange.
+    void fill(tutti::exchange<communicator>& exchange) {
+      exchange.clear();
+      auto next = containers_.begin();
+      for (tutti_message const& m : messages_) {
+        any_element const type = element_of(m.type);
+        if (m.any_length != 0) {
+          m.receives != 0 ? exchange.recv(any_length(*next), m.rank) : exchange.send(any_length(*next), m.rank);
+          ++next;
+        } else {
+          m.receives != 0 ? exchange.recv(m.data, m.count, type, m.rank) : exchange.send(m.data, m.count, type, m.rank);
+        }
+      }
+    }
     void tell_lengths(std::span<tutti_message> messages) const {
-      auto next = lengths_.begin();
+      auto next = containers_.begin();
       for (tutti_message& m : messages) {
         if (m.any_length != 0) {
           m.count = (next++)->size();
@@ -330,8 +336,22 @@ class world_over final : public tutti_world {
     }
 
    private:
-    tutti::exchange<communicator> exchange_;
-    std::deque<any_elements> lengths_;
+    std::vector<tutti_message> messages_;
+    std::deque<any_elements> containers_;
+  };
+  /// An exchange with the calls of the other operators.
+  class message_exchange {
+   public:
+    explicit message_exchange(communicator& world) : operator_(world) {}
+    void operator()(std::shared_ptr<message_list> const& list) { start(list).wait(); }
+    request start(std::shared_ptr<message_list> const& list) {
+      list->fill(operator_);
+      return operator_.start();
+    }
+    void deadline(duration limit) { operator_.deadline(limit); }
+
+   private:
+    tutti::exchange<communicator> operator_;
   };
 
   /// Runs or starts an operation. Arguments that `starts` keeps are copied.
@@ -359,7 +379,7 @@ class world_over final : public tutti_world {
   template <class F>
   void for_each_operator(F f) {
     f(allreduce_), f(reduce_), f(reduce_scatter_), f(scan_), f(exscan_), f(broadcast_), f(allgather_), f(gather_);
-    f(scatter_), f(alltoall_), f(barrier_), f(send_), f(recv_), f(recv_any_);
+    f(scatter_), f(alltoall_), f(barrier_), f(send_), f(recv_), f(recv_any_), f(exchange_);
   }
   template <class F>
   static void for_each_op(F f) {
@@ -400,6 +420,7 @@ class world_over final : public tutti_world {
   tutti::send<communicator> send_{world_};
   tutti::recv<communicator> recv_{world_};
   any_receiver recv_any_{world_};
+  message_exchange exchange_{world_};
   std::optional<background> background_;  ///< ends before the operators
 
   [[nodiscard]] static any_reduction any_sum() { return reduction_of(TUTTI_FLOAT32, TUTTI_SUM); }
