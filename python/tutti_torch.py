@@ -136,7 +136,7 @@ def _one(tensors):
 
 
 def _caller_waits():
-    """Tells how the function of torch.distributed that called the group goes on: True if it waits at once, False if it
+    """Tells how the function of torch.distributed that called the group continues: True if it waits at once, False if it
     returns the Work. None if another function did, such as DDP's reducer, which is C++.
 
     No option says so in all versions of torch, but its functions have an argument `async_op`.

@@ -251,7 +251,7 @@ def batches(store, rank, size):
 
 @test(2)
 def places(store, rank, size):
-    """Tensors that are not contiguous, and those that tutti refuses."""
+    """Tensors that are not contiguous, and refused ones."""
     join(store, rank, size)
     for asynchronous in (False, True):
         def end(work):
@@ -627,7 +627,8 @@ def run_program(program, arguments, **environment):
 def launched():
     found = run_program(PROGRAM, ["-c", TORCHRUN, "--standalone", "--nproc_per_node=2"])
     if "build without libuv" in found.stderr:
-        return  # Debian's torch 2.6, whose torchrun starts no program
+        print("left out: this torchrun, such as that of Debian 13, starts no program")
+        return
     assert found.returncode == 0 and found.stdout.split() == ["6", "6"], found.stdout + found.stderr
 
 

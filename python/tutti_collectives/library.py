@@ -135,10 +135,9 @@ def check(code):
 
 
 def _declare(library):
-    pointer, size, number, i32, i64 = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint32, ctypes.c_int32,
-                                       ctypes.c_int64)
+    pointer, size, number, i64 = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint32, ctypes.c_int64
     text, integer = ctypes.c_char_p, ctypes.c_int
-    world = data = lengths = request = error = pointer  # as addresses, which cost the least
+    world = data = lengths = request = error = pointer  # addresses cost the least
     kind = op = root = number
     functions = {
         "interface": (number,),

@@ -13,7 +13,7 @@ export LC_ALL
 here=$(cd "$(dirname "$0")" && pwd)
 cd "${1:?usage: pages.sh <root of the repository>}" || exit 2
 
-pages=$(find *.md docs bench examples hardware packaging tools -name '*.md' 2>/dev/null | sort)
+pages=$(find *.md docs bench examples hardware packaging python tools -name '*.md' 2>/dev/null | sort)
 [ -n "$pages" ] || { echo "there are no pages in $(pwd)"; exit 2; }
 failed=0
 find . \( -path ./build -o -path ./.git \) -prune -o -type f -print | sed 's|^\./||' | awk -f "$here/pages.awk" - $pages || failed=1
