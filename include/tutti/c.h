@@ -96,7 +96,11 @@ enum {
   TUTTI_BYTE
 };
 /* The type of records of `bytes` bytes, fewer than 2^31, which are moved, or combined by a function. */
-#define TUTTI_RECORD(bytes) ((tutti_type)(UINT32_C(0x80000000) | (uint32_t)(bytes)))
+#ifdef __cplusplus
+#define TUTTI_RECORD(bytes) static_cast<tutti_type>(UINT32_C(0x80000000) | (bytes))
+#else
+#define TUTTI_RECORD(bytes) ((tutti_type)(UINT32_C(0x80000000) | (bytes)))
+#endif
 
 typedef uint32_t tutti_op;
 enum {

@@ -158,7 +158,7 @@ class progress_thread {
     virtual request begin() = 0;
     virtual void end(std::exception_ptr cause) noexcept = 0;
     request pending;
-    std::exception_ptr cause;  ///< the error of an operation that has ended, or null
+    std::exception_ptr result;  ///< the error of an operation that has ended, or null
   };
   using task_list = std::list<std::unique_ptr<task>>;
 
@@ -216,7 +216,7 @@ class progress_thread {
   /// the lock; after the thread has ended, by any, and reports it at once.
   void end(typename task_list::iterator place, std::exception_ptr cause) noexcept {
     request const released_here = std::move((*place)->pending);  // under the lock
-    (*place)->cause = std::move(cause);
+    (*place)->result = std::move(cause);
     task_list own_task;
     own_task.splice(own_task.end(), tasks_, place);
     {
@@ -250,7 +250,7 @@ class progress_thread {
       }
       has_room_.notify_one();
       detail::posted_function const mark;
-      batch.front()->end(std::move(batch.front()->cause));
+      batch.front()->end(std::move(batch.front()->result));
     }
   }
 

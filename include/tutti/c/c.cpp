@@ -124,7 +124,6 @@ using tutti::detail::c::operate;
 using tutti::detail::c::reduction_of;
 using tutti::detail::c::run_guarded;
 using tutti::detail::c::usable;
-using blocks = tutti_world::blocks;
 
 extern "C" {
 
@@ -247,7 +246,8 @@ int tutti_reduce(tutti_world* world, void const* input, void* output, size_t cou
 int tutti_reduce_scatter(tutti_world* world, void const* input, void* output, size_t count, size_t const* lengths,
                          tutti_type type, tutti_op op, tutti_request** request, tutti_error* error) {
   return operate(world, request, error, [&](tutti_world& w, bool starts) {
-    return w.reduce_scatter(starts, input, output, blocks(count, lengths, w.size()), reduction_of(type, op));
+    return w.reduce_scatter(starts, input, output, tutti_world::blocks(count, lengths, w.size()),
+                            reduction_of(type, op));
   });
 }
 int tutti_scan(tutti_world* world, void const* input, void* output, size_t count, tutti_type type, tutti_op op,
@@ -270,19 +270,19 @@ int tutti_broadcast(tutti_world* world, void* data, size_t count, tutti_type typ
 int tutti_allgather(tutti_world* world, void const* input, void* output, size_t count, size_t const* lengths,
                     tutti_type type, tutti_request** request, tutti_error* error) {
   return operate(world, request, error, [&](tutti_world& w, bool starts) {
-    return w.allgather(starts, input, output, blocks(count, lengths, w.size()), element_of(type));
+    return w.allgather(starts, input, output, tutti_world::blocks(count, lengths, w.size()), element_of(type));
   });
 }
 int tutti_gather(tutti_world* world, void const* input, void* output, size_t count, size_t const* lengths,
                  tutti_type type, uint32_t root, tutti_request** request, tutti_error* error) {
   return operate(world, request, error, [&](tutti_world& w, bool starts) {
-    return w.gather(starts, input, output, blocks(count, lengths, w.size()), element_of(type), root);
+    return w.gather(starts, input, output, tutti_world::blocks(count, lengths, w.size()), element_of(type), root);
   });
 }
 int tutti_scatter(tutti_world* world, void const* input, void* output, size_t count, size_t const* lengths,
                   tutti_type type, uint32_t root, tutti_request** request, tutti_error* error) {
   return operate(world, request, error, [&](tutti_world& w, bool starts) {
-    return w.scatter(starts, input, output, blocks(count, lengths, w.size()), element_of(type), root);
+    return w.scatter(starts, input, output, tutti_world::blocks(count, lengths, w.size()), element_of(type), root);
   });
 }
 int tutti_alltoall(tutti_world* world, void const* input, void* output, size_t count, tutti_type type,

@@ -16,7 +16,7 @@ foreach(component IN LISTS tutti_components)
     message(STATUS "The headers of tutti::${component} are not tested: it is not available (see above).")
   endif()
 endforeach()
-list(FILTER odr_headers EXCLUDE REGEX "[.](cpp|cu|ipp)$")  # its header includes what is defined apart
+list(FILTER odr_headers EXCLUDE REGEX "[.](cpp|cu|ipp|map)$")  # its header includes what is defined apart
 # Compiled by nvcc only: device_ptx, and nn_cuda_ptx.
 list(FILTER odr_headers EXCLUDE REGEX "^tutti/(cuda/detail/runtime/(block|driver)|cuda/peers)[.]hpp$")
 list(FILTER odr_headers EXCLUDE REGEX "^tutti/nn/cuda/detail/runtime/(launch|[a-z]+_kernels)[.]hpp$")

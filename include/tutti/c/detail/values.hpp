@@ -28,8 +28,9 @@ inline constexpr std::string_view op_names[] = {
 /// The element type of a constant of c.h.
 /// @throws precondition_error if there is none
 [[nodiscard]] inline any_element element_of(tutti_type type) {
-  if ((type & TUTTI_RECORD(0)) != 0) {
-    return any_element::bytes(type ^ TUTTI_RECORD(0));
+  constexpr tutti_type record_mark = UINT32_C(0x80000000);  // as in TUTTI_RECORD
+  if ((type & record_mark) != 0) {
+    return any_element::bytes(type ^ record_mark);
   }
   static std::vector<any_element> const elements = [] {
     std::vector<any_element> list;
