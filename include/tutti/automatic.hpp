@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/collective/broadcast.hpp>
+#include <tutti/detail/base/integer_cast.hpp>
 #include <tutti/detail/communicator/access.hpp>
 #include <tutti/detail/core/descriptor.hpp>
 #include <tutti/detail/tuning/autotune.hpp>
@@ -225,7 +226,7 @@ class automatic : public selection {
     broadcast give{world, doubling{}};
     std::array<std::uint64_t, 1> size{text.size()};
     give(size, teller);
-    text.resize(size[0]);
+    text.resize(detail::integer_cast<std::size_t>(size[0]));
     give(text, teller);
   }
 

@@ -28,7 +28,7 @@ inline constexpr std::string_view op_names[] = {
 /// The element type of a constant of c.h.
 /// @throws precondition_error if there is none
 [[nodiscard]] inline any_element element_of(tutti_type type) {
-  constexpr tutti_type record_mark = UINT32_C(0x80000000);  // as in TUTTI_RECORD
+  constexpr tutti_type record_mark = UINT32_C(0x80000000);  // TUTTI_RECORD sets it
   if ((type & record_mark) != 0) {
     return any_element::bytes(type ^ record_mark);
   }
