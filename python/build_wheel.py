@@ -16,7 +16,7 @@ import zipfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 INCLUDE = os.path.join(os.path.dirname(HERE), "include")
 NAME = "tutti_collectives"
-FLAGS = "-std=c++20 -O2 -DNDEBUG -pthread -fPIC -shared -fvisibility=hidden".split()
+FLAGS = "-std=c++20 -O2 -pthread -fPIC -shared -fvisibility=hidden".split()
 
 
 def source(*path):
@@ -66,7 +66,7 @@ def library():
 
 def python_files():
     package = [os.path.join(NAME, file) for file in os.listdir(os.path.join(HERE, NAME)) if file.endswith(".py")]
-    return sorted([*package, *(file for file in ("tutti_torch.py",) if os.path.exists(os.path.join(HERE, file)))])
+    return sorted([*package, "tutti_torch.py"])
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):

@@ -7,7 +7,7 @@ import sys
 import tempfile
 import unittest
 
-import numpy_ranks
+import ranks
 
 LIBRARY = os.environ.get("TUTTI_LIBRARY")
 COMPILER = """#!/bin/sh
@@ -18,8 +18,8 @@ cp "{library}" "$last"
 
 
 @unittest.skipIf(LIBRARY is None, "TUTTI_LIBRARY names no built library")
-@unittest.skipIf(numpy_ranks.lacks("numpy", "python3-numpy"), "no numpy")
-@unittest.skipIf(numpy_ranks.lacks("ensurepip", "python3-venv"), "no venv")
+@unittest.skipIf(ranks.lacks("numpy", "python3-numpy"), "no numpy")
+@unittest.skipIf(ranks.lacks("ensurepip", "python3-venv"), "no venv")
 class Install(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -28,25 +28,25 @@ class Install(unittest.TestCase):
         cls.python = os.path.join(cls.folder, "environment", "bin", "python")
         environment = os.path.join(cls.folder, "environment")
         subprocess.run([sys.executable, "-m", "venv", "--system-site-packages", environment], check=True,
-                       timeout=numpy_ranks.LIMIT)
+                       timeout=ranks.LIMIT)
 
     @classmethod
     def tearDownClass(cls):
         cls.holder.cleanup()
 
-    def pip(self, source=numpy_ranks.PYTHON, **variables):
+    def pip(self, source=ranks.PYTHON, **variables):
         environment = {name: value for name, value in os.environ.items() if name not in ("TUTTI_LIBRARY", "PYTHONPATH")}
         ended = subprocess.run(
             [self.python, "-m", "pip", "install", "--no-index", "--no-deps", "--force-reinstall",
              "--disable-pip-version-check", source],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=numpy_ranks.LIMIT,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=ranks.LIMIT,
             env={**environment, "PYTHONDONTWRITEBYTECODE": "1", **variables})
         return ended.returncode, ended.stdout
 
     def installed(self, program):
         environment = {name: value for name, value in os.environ.items() if name not in ("TUTTI_LIBRARY", "PYTHONPATH")}
         ended = subprocess.run([self.python, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                               text=True, cwd=self.folder, env=environment, timeout=numpy_ranks.LIMIT)
+                               text=True, cwd=self.folder, env=environment, timeout=ranks.LIMIT)
         return ended.stdout.strip()
 
     def test_a_built_library_is_taken(self):
@@ -75,7 +75,7 @@ class Install(unittest.TestCase):
 
     def test_failures_say_what_is_missing(self):
         alone = os.path.join(self.folder, "alone")
-        shutil.copytree(numpy_ranks.PYTHON, alone, ignore=shutil.ignore_patterns("test"))
+        shutil.copytree(ranks.PYTHON, alone, ignore=shutil.ignore_patterns("test"))
         for options, text in (({"CXX": "/no/such/compiler"}, "the C++ compiler /no/such/compiler cannot be run"),
                               ({"CXX": "false"}, "false failed with status 1. It has to know C++20"),
                               ({"TUTTI_LIBRARY": "/no/such.so"}, "TUTTI_LIBRARY names /no/such.so, which cannot"),

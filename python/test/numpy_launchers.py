@@ -7,15 +7,7 @@ import subprocess
 import sys
 import unittest
 
-import numpy_ranks
-
-# torch 1.13 fails with Python 3.11, whose flags do not list their zero, "redirect nothing".
-TORCHRUN = """
-from torch.distributed.elastic.multiprocessing.api import Std
-Std.from_str = classmethod(lambda flags, text: flags.NONE)
-from torch.distributed.run import main
-main()
-"""
+import ranks
 
 
 def total():
@@ -25,14 +17,14 @@ def total():
         print(f"rank {world.rank} of {world.size}", flush=True)
 
 
-@unittest.skipIf(numpy_ranks.lacks("numpy", "python3-numpy"), "no numpy")
+@unittest.skipIf(ranks.lacks("numpy", "python3-numpy"), "no numpy")
 class Launchers(unittest.TestCase):
     def launch(self, *command, **variables):
         if shutil.which(command[0]) is None:
             print(f"SKIPPED: {command[0]} is not installed")
             self.skipTest("no launcher")
         ended = subprocess.run([*command, os.path.abspath(__file__), "--case", "total"], capture_output=True, text=True,
-                               env=numpy_ranks.environment(**variables), timeout=numpy_ranks.LIMIT)
+                               env=ranks.environment(**variables), timeout=ranks.LIMIT)
         self.assertEqual(ended.returncode, 0, ended.stdout + ended.stderr)
         for rank in range(2):
             self.assertIn(f"rank {rank} of 2", ended.stdout)
@@ -48,13 +40,13 @@ class Launchers(unittest.TestCase):
         if importlib.util.find_spec("torch") is None:
             print("SKIPPED: torchrun is not installed")
             self.skipTest("no torch")
-        self.launch(sys.executable, "-c", TORCHRUN, "--standalone", "--nproc_per_node=2")
+        self.launch(sys.executable, "-c", ranks.TORCHRUN, "--standalone", "--nproc_per_node=2")
 
     def test_no_launcher(self):
         ended = subprocess.run([sys.executable, os.path.abspath(__file__), "--case", "total"], capture_output=True,
-                               text=True, env=numpy_ranks.environment(), timeout=numpy_ranks.LIMIT)
+                               text=True, env=ranks.environment(), timeout=ranks.LIMIT)
         self.assertEqual(ended.stdout, "rank 0 of 1\n", ended.stderr)
 
 
 if __name__ == "__main__":
-    numpy_ranks.main(globals())
+    ranks.main(globals())

@@ -7,9 +7,9 @@ import sys
 import time
 import unittest
 
-import numpy_ranks
+import ranks
 
-LACKS_NUMPY = numpy_ranks.lacks("numpy", "python3-numpy")
+LACKS_NUMPY = ranks.lacks("numpy", "python3-numpy")
 if not LACKS_NUMPY:
     import numpy as np
 
@@ -55,8 +55,15 @@ def refusals():
                 root=size)
         refused(ValueError, "there is no rank -1", world.send, x, -1)
         refused(TypeError, "float", world.gather, x, 0.0)
+        refused(TypeError, "float", world.scatter, x, x, 0.0)
+        refused(TypeError, "float", world.broadcast, x, 0.0)
         refused(ValueError, "the numbers of rows", world.allgather, x, lengths=[4])
         refused(ValueError, "the numbers of rows", world.allgather, x, lengths=[-1] * size)
+        refused(ValueError, "the numbers of rows", world.reduce_scatter, x, lengths=[])
+        refused(ValueError, "the numbers of rows", world.alltoall, x, [4], [4] * size)
+        refused(TypeError, "float", world.allgather, x, lengths=[4.5] * size)
+        refused(ValueError, "pass both", world.alltoall, x, [1] * size)
+        refused(ValueError, "pass both", world.alltoall, x, incoming=[1] * size)
         refused(ValueError, f"lengths[{world.rank}] is 3, and the block of this rank has the shape (4, 6)",
                 world.allgather, x, lengths=[3] * size)
         refused(ValueError, "the block of this rank has the shape ()", world.gather, 3.0, lengths=[1] * size)
@@ -66,7 +73,8 @@ def refusals():
         if world.rank == 0:
             refused(ValueError, "x has dtype int64", world.scatter, np.zeros((size, 2), "i8"), np.empty(2))
         assert world.allreduce(1) == size  # mistakes do not harm the world
-        assert isinstance(world.allreduce(1, start=True), tutti.Pending)
+        pending = world.allreduce(1, start=True)
+        assert isinstance(pending, tutti.Pending) and pending.wait() == size
         world.leave()
         refused(ValueError, "this rank has left world", world.allreduce, x)
         refused(ValueError, "this rank has left world", world.abort, "late")
@@ -137,7 +145,7 @@ def aborted():
 def late():
     import tutti_collectives as tutti
     with tutti.join(deadline=30) as world, world.dup() as other:
-        world.set_deadline(0.3)
+        world.set_deadline(3)
         if world.rank == 0:
             pending = world.allreduce(1, start=True)
             assert not pending.done()
@@ -168,8 +176,8 @@ def interrupted():
             refused(tutti.Error, "rank 0", lambda: (world.barrier(), world.recv(np.empty(1), 0)))
             return
         world.barrier()
-        print("waits", flush=True)
         try:
+            print("waits", flush=True)
             world.recv(np.empty(1), 1)
         except KeyboardInterrupt:
             print("interrupted")
@@ -223,15 +231,16 @@ def refused_join():
     import tutti_collectives as tutti
     refused(tutti.Error, 'there is no transport "pigeons"', tutti.join, transport="pigeons")
     error = refused(tutti.Error, "", tutti.join, topology="no-such-topology")
-    assert error.kind is tutti.Kind.MISUSE
-    world = tutti.join()
+    assert error.kind is tutti.Kind.MISUSE and error.rank is None, vars(error)
+    world = tutti.join(deadline=1e10)
+    world.set_deadline(1e10)
     assert (world.rank, world.size) == (0, 1) and world.allreduce([1.0])[0] == 1
 
 
 @unittest.skipIf(LACKS_NUMPY, "no numpy")
 class Mistakes(unittest.TestCase):
     def on_ranks(self, case, size, *arguments, **options):
-        return numpy_ranks.run(self, __file__, case, size, *arguments, **options)
+        return ranks.run(self, __file__, case, size, *arguments, **options)
 
     def test_refusals(self):
         for size in (2, 3):
@@ -269,21 +278,21 @@ class Mistakes(unittest.TestCase):
         self.on_ranks("refused_join", 1)
 
     def test_interrupt(self):
-        with numpy_ranks.Ranks(__file__, "interrupted", 2) as ranks:
-            self.assertEqual(next(ranks.lines(0)), "waits")
-            ranks.processes[0].send_signal(signal.SIGINT)
-            (status, output), (other, text) = ranks.results()
+        with ranks.Ranks(__file__, "interrupted", 2) as pair:
+            self.assertEqual(next(pair.lines(0)), "waits")
+            pair.processes[0].send_signal(signal.SIGINT)
+            (status, output), (other, text) = pair.results()
         self.assertEqual((status, output.strip(), other), (0, "interrupted", 0), output + text)
 
     def test_missing_library(self):
-        for library, text in (("/no/such/libtutti_c.so", "the C library is missing"),
+        for library, text in (("/no/such/libtutti_c.so", "the C library cannot be loaded: "),
                               ("libc.so.6", "is not tutti's C library")):
             ended = subprocess.run([sys.executable, "-c", "import tutti_collectives"], capture_output=True, text=True,
-                                   env=numpy_ranks.environment(TUTTI_LIBRARY=library), timeout=numpy_ranks.LIMIT)
+                                   env=ranks.environment(TUTTI_LIBRARY=library), timeout=ranks.LIMIT)
             self.assertEqual(ended.returncode, 1)
             self.assertIn(text, ended.stderr)
             self.assertIn("pip install .", ended.stderr)
 
 
 if __name__ == "__main__":
-    numpy_ranks.main(globals())
+    ranks.main(globals())

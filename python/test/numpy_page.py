@@ -4,9 +4,9 @@ import os
 import re
 import unittest
 
-import numpy_ranks
+import ranks
 
-PAGE = os.path.join(numpy_ranks.PYTHON, "README.md")
+PAGE = os.path.join(ranks.PYTHON, "README.md")
 
 
 def programs():
@@ -18,14 +18,14 @@ def program(number):
     exec(compile(programs()[int(number)], f"{PAGE}, program {number}", "exec"), {"__name__": "__main__"})
 
 
-@unittest.skipIf(numpy_ranks.lacks("numpy", "python3-numpy"), "no numpy")
+@unittest.skipIf(ranks.lacks("numpy", "python3-numpy"), "no numpy")
 class Page(unittest.TestCase):
     def test_programs(self):
-        outputs = [numpy_ranks.run(self, __file__, "program", 2, str(number)) for number in range(len(programs()))]
+        outputs = [ranks.run(self, __file__, "program", 2, str(number)) for number in range(len(programs()))]
         self.assertEqual(outputs[0][1], "1 [1. 1. 1. 1.] [1. 1. 1. 1.]\n")
         with open(PAGE, encoding="utf-8") as file:
             self.assertIn("    " + outputs[2][0].splitlines()[0] + "\n", file.read())
 
 
 if __name__ == "__main__":
-    numpy_ranks.main(globals())
+    ranks.main(globals())

@@ -3,9 +3,9 @@
 import unittest
 from functools import reduce
 
-import numpy_ranks
+import ranks
 
-LACKS_NUMPY = numpy_ranks.lacks("numpy", "python3-numpy")
+LACKS_NUMPY = ranks.lacks("numpy", "python3-numpy")
 if not LACKS_NUMPY:
     import numpy as np
 
@@ -50,6 +50,13 @@ def same(found, expected):
     assert equal(found, expected), (found, expected)
 
 
+def on_root(is_root, check, found, expected):
+    if is_root:
+        check(found, expected)
+    else:
+        assert found is None, found
+
+
 def each_operator(world):
     for op, (function, dtypes) in operators().items():
         for dtype in dtypes:
@@ -78,14 +85,15 @@ def reductions():
             check(out, total)
             check(world.allreduce(x, op, start=True).wait(), total)
             root = world.size - 1
-            found = world.reduce(x, op, root)
-            check(found, total) if rank == root else same(np.array(found is None), np.array(True))
+            on_root(rank == root, check, world.reduce(x, op, root), total)
             same(x, before)
             if op != "mean":
                 same(world.scan(x, op), combined(op, function, given[:rank + 1]))
                 found = world.exscan(x, op)
-                same(found, combined(op, function, given[:rank])) if rank else same(np.array(found is None),
-                                                                                    np.array(True))
+                if rank:
+                    same(found, combined(op, function, given[:rank]))
+                else:
+                    assert found is None
             if shape:
                 check(world.reduce_scatter(x, op), np.array_split(total, world.size)[rank])
                 lengths = [0] * (world.size - 1) + [len(x)]
@@ -109,7 +117,7 @@ def moves():
                 given = arrays(world, dtype if isinstance(dtype, str) else "i4", shape)
                 given = given if isinstance(dtype, str) else [x.astype(RECORD) for x in given]
                 x, dtype_ = given[rank], given[0].dtype
-                stack, concatenate = (lambda parts, join=join: join(parts).astype(dtype_)  # native bytes else
+                stack, concatenate = (lambda parts, join=join: join(parts).astype(dtype_)  # keeps the byte order
                                       for join in (np.stack, np.concatenate))
                 stacked = stack(given)
                 same(world.allgather(x), stacked)
@@ -118,8 +126,7 @@ def moves():
                 assert world.allgather(whole[rank, ...], out=whole) is whole
                 same(whole, stacked)
                 for root in range(size):
-                    found = world.gather(x, root)
-                    same(found, stacked) if rank == root else same(np.array(found is None), np.array(True))
+                    on_root(rank == root, same, world.gather(x, root), stacked)
                     same(world.scatter(stacked if rank == root else None, np.empty(shape, dtype_), root), x)
                     same(world.broadcast(x.copy() if rank == root else np.empty(shape, dtype_), root), given[root])
                 same(world.allgather(x, start=True).wait(), stacked)
@@ -137,8 +144,7 @@ def moves():
                         joined = concatenate(parts)
                         same(world.allgather(rows, lengths), joined)
                         root = size - 1
-                        found = world.gather(rows, root, lengths)
-                        same(found, joined) if rank == root else same(np.array(found is None), np.array(True))
+                        on_root(rank == root, same, world.gather(rows, root, lengths), joined)
                         same(world.scatter(joined if rank == root else None, np.empty_like(rows), root, lengths), rows)
                     uneven = [np.array_split(x, size) for x in given]
                     same(world.alltoall(x), concatenate([blocks[rank] for blocks in uneven]))
@@ -218,11 +224,14 @@ def lifetimes():
         assert rank or dropped[0]() is not None
         total = pending.wait() if pending else world.allreduce(array(1))
         assert (total == size).all()
-        world.recv(array(0), (rank - 1) % size, start=True)  # its Pending is dropped at once
-        gc.collect()
-        assert dropped[-1]() is not None
-        world.barrier()
-        world.send(array(rank), (rank + 1) % size, start=True)
+        for recv, send in ((world.recv, world.send), (
+                lambda out, sender, start: world.exchange([], [(out, sender)], start),
+                lambda x, receiver, start: world.exchange([(x, receiver)], [], start))):
+            recv(array(0), (rank - 1) % size, start=True)  # its Pending is dropped at once
+            gc.collect()
+            assert dropped[-1]() is not None
+            world.barrier()
+            send(array(rank), (rank + 1) % size, start=True)
         following = world.recv(np.empty(1), (rank - 1) % size, start=True)  # ends after what was started before it
         world.send(np.empty(1), (rank + 1) % size)
         following.wait()
@@ -231,6 +240,23 @@ def lifetimes():
         del pending, total, following
         gc.collect()
         assert [memory() is None for memory in dropped] == [True] * len(dropped)
+
+
+def dropped_worlds():
+    """A world that nothing refers to is left by the thread that drops it, after what was started in it."""
+    import threading
+    import weakref
+
+    import tutti_collectives as tutti
+    worlds = [tutti.join(background=True)]
+    worlds.append(worlds[0].split(0))
+    while worlds:
+        world, threads = worlds.pop(), []
+        weakref.finalize(world, lambda: threads.append(threading.current_thread()))
+        world.recv(np.empty(200_000), (world.rank - 1) % world.size, start=True)
+        world.send(np.empty(200_000), (world.rank + 1) % world.size, start=True)
+        del world
+        assert threads == [threading.main_thread()], threads
 
 
 def inputs():
@@ -264,7 +290,7 @@ class Results(unittest.TestCase):
     def each(self, case, *sizes):
         for size in sizes:
             with self.subTest(ranks=size):
-                numpy_ranks.run(self, __file__, case, size)
+                ranks.run(self, __file__, case, size)
 
     def test_reductions(self):
         self.each("reductions", 1, 2, 3, 4)
@@ -280,10 +306,11 @@ class Results(unittest.TestCase):
 
     def test_lifetimes(self):
         self.each("lifetimes", 2, 3)
+        self.each("dropped_worlds", 2, 3)
 
     def test_inputs(self):
         self.each("inputs", 1, 2)
 
 
 if __name__ == "__main__":
-    numpy_ranks.main(globals())
+    ranks.main(globals())

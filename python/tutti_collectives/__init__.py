@@ -11,8 +11,8 @@ import weakref
 from contextlib import AbstractContextManager
 from operator import index
 
-from .arrays import (address, blocks, elements, even_rows, fitting, operator_of, result, source, target, type_of,
-                     within)
+from .arrays import (address, blocks, elements, even_rows, fitting, operator_of, result, row_counts, source, target,
+                     type_of, within)
 from .library import NO_PART, OPERATORS, Error, Kind, MessageRecord, OptionsRecord, check, error_room, lib
 from .pending import Pending, leave, nanoseconds
 
@@ -66,7 +66,7 @@ class World(AbstractContextManager):
         return self._handle
 
     def _run(self, function, *arguments, out=None, start=False):
-        pending = Pending((self, arguments), out)
+        pending = Pending(self, arguments, out)
         try:
             check(function(self._alive(), *map(address, arguments), ctypes.byref(pending.request), error_room.at))
             if not start:
@@ -79,7 +79,7 @@ class World(AbstractContextManager):
 
     def _combine(self, function, x, op, out, start, *root, returns=True):
         x = source(x)
-        out = result(out, x.shape, x.dtype)
+        out = result(out, x.shape, x.dtype) if root in ((), (self.rank,)) else None
         return self._run(function, x, out, x.size, type_of(x.dtype, combines=True), operator_of(op), *root,
                          out=out if returns else None, start=start)
 
@@ -94,7 +94,7 @@ class World(AbstractContextManager):
 
     def reduce(self, x, op=SUM, root=0, out=None, start=False):
         """Returns the combination of all ranks' arrays on the root, and None elsewhere."""
-        return self._combine(lib.tutti_reduce, x, op, out, start, self._peer(root), returns=self.rank == root)
+        return self._combine(lib.tutti_reduce, x, op, out, start, self._peer(root))
 
     def scan(self, x, op=SUM, out=None, start=False):
         """Returns the combination of the arrays of the ranks up to this one."""
@@ -107,7 +107,7 @@ class World(AbstractContextManager):
     def reduce_scatter(self, x, op=SUM, lengths=None, out=None, start=False):
         """Returns this rank's block of rows of the combination, by default that of numpy.array_split."""
         x = source(x)
-        lengths = even_rows(self, x) if lengths is None else lengths
+        lengths = even_rows(self, x) if lengths is None else row_counts(self, lengths)
         shape = (lengths[self.rank], *x.shape[1:])
         lengths, before, whole = blocks(self, lengths, shape)
         out = result(out, shape, x.dtype)
@@ -116,8 +116,9 @@ class World(AbstractContextManager):
 
     def broadcast(self, x, root=0, start=False):
         """Fills x with the root's, and returns it."""
+        root = self._peer(root)
         x = source(x) if self.rank == root else target(x, "x")
-        return self._run(lib.tutti_broadcast, x, x.size, type_of(x.dtype), self._peer(root), out=x, start=start)
+        return self._run(lib.tutti_broadcast, x, x.size, type_of(x.dtype), root, out=x, start=start)
 
     def _collect(self, function, x, lengths, out, start, *root):
         x = source(x)
@@ -136,18 +137,20 @@ class World(AbstractContextManager):
 
     def scatter(self, x, out, root=0, lengths=None, start=False):
         """Fills out with x[rank] of the root's x, or with the next lengths[rank] rows, and returns it."""
-        out = target(out)
+        root, out = self._peer(root), target(out)
         lengths, _, shape = blocks(self, lengths, out.shape)
-        x = fitting(source(x), shape, out.dtype, "x") if self.rank == self._peer(root) else None
+        x = fitting(source(x), shape, out.dtype, "x") if self.rank == root else None
         return self._run(lib.tutti_scatter, x, out, math.prod(shape), lengths, type_of(out.dtype), root, out=out,
                          start=start)
 
     def alltoall(self, x, outgoing=None, incoming=None, out=None, start=False):
         """Returns a block from each rank's x: even ones, or of outgoing[r] rows to rank r and incoming[r] from it."""
         x = source(x)
-        if outgoing is None and incoming is None:
-            outgoing = even_rows(self, x)
-            incoming = [outgoing[self.rank]] * self.size
+        if (outgoing is None) != (incoming is None):
+            raise ValueError("alltoall takes outgoing and incoming, the numbers of rows to and from each rank, or "
+                             "neither: pass both")
+        outgoing = even_rows(self, x) if outgoing is None else row_counts(self, outgoing)
+        incoming = [outgoing[self.rank]] * self.size if incoming is None else row_counts(self, incoming)
         fitting(x, (sum(outgoing), *x.shape[1:]), x.dtype, "x")
         out = result(out, (sum(incoming), *x.shape[1:]), x.dtype)
         return self._run(lib.tutti_alltoallv, x, elements(self, outgoing, x.shape), out,

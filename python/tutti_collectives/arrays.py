@@ -3,6 +3,7 @@
 import ctypes
 import math
 from functools import lru_cache
+from operator import index
 
 import numpy
 
@@ -80,18 +81,26 @@ def even_rows(world, x):
     return [len(x) // world.size + (r < len(x) % world.size) for r in range(world.size)]
 
 
-def elements(world, rows, shape):
-    """Returns the lengths for C of blocks of these numbers of rows, of the arrays of this shape."""
+def row_counts(world, lengths):
+    """Returns the caller's numbers of rows of the blocks of all ranks."""
+    rows = [index(n) for n in lengths]
     if len(rows) != world.size or min(rows) < 0:
         raise ValueError(f"{rows} has to be the numbers of rows of {world.size} blocks, one for each rank")
-    return (ctypes.c_size_t * world.size)(*(int(n) * math.prod(shape[1:]) for n in rows))
+    return rows
+
+
+def elements(world, rows, shape):
+    """Returns the lengths for C of blocks of these numbers of rows, of the arrays of this shape."""
+    return (ctypes.c_size_t * world.size)(*(n * math.prod(shape[1:]) for n in rows))
 
 
 def blocks(world, lengths, shape):
     """Returns the lengths for C, the elements before this rank's block, which has this shape, and the whole shape."""
     if lengths is None:
         return None, world.rank * math.prod(shape), (world.size, *shape)
-    counts, rows = elements(world, lengths, shape), int(lengths[world.rank])
-    if shape[:1] != (rows,):
-        raise ValueError(f"lengths[{world.rank}] is {rows}, and the block of this rank has the shape {shape}")
-    return counts, sum(counts[:world.rank]), (int(sum(lengths)), *shape[1:])
+    rows = row_counts(world, lengths)
+    if shape[:1] != (rows[world.rank],):
+        raise ValueError(f"lengths[{world.rank}] is {rows[world.rank]}, and the block of this rank has the shape "
+                         f"{shape}")
+    counts = elements(world, rows, shape)
+    return counts, sum(counts[:world.rank]), (sum(rows), *shape[1:])

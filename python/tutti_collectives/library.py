@@ -13,7 +13,7 @@ import threading
 
 INTERFACE = 1
 NO_DEADLINE = 2**63 - 1
-NO_PART = 2**32 - 1
+NO_PART = NO_RANK = 2**32 - 1
 MOST_AT_FAULT = 16
 
 
@@ -93,7 +93,7 @@ class Error(RuntimeError):
     ranks      the ranks at fault
     operation  the operation, such as "allreduce(sum float32 x 1000, ring)"
     sequence   the number of the operation, equal on all ranks
-    rank       the rank that reports it
+    rank       the rank that reports it; None before it has one
     text       all of it, for a person
     """
 
@@ -102,7 +102,7 @@ class Error(RuntimeError):
         self.ranks = tuple(source.at_fault[:min(source.at_fault_count, MOST_AT_FAULT)])
         self.operation = source.operation.decode(errors="replace")
         self.sequence = source.sequence
-        self.rank = source.self_rank
+        self.rank = None if source.self_rank == NO_RANK else source.self_rank
         self.text = source.text.decode(errors="replace")
         super().__init__(self.text)
 
@@ -191,7 +191,7 @@ def _load():
     try:
         library = ctypes.CDLL(path)
     except OSError as error:
-        raise ImportError(f"tutti: the C library is missing: {error}{remedy}") from None
+        raise ImportError(f"tutti: the C library cannot be loaded: {error}{remedy}") from None
     try:
         library.tutti_version.restype = ctypes.c_char_p
         found, version = library.tutti_interface(), library.tutti_version().decode()

@@ -10,14 +10,19 @@ SLICE = 100_000_000  # the nanoseconds in C after which Python handles signals, 
 
 def nanoseconds(seconds):
     """Returns a limit for C."""
-    return NO_DEADLINE if seconds == math.inf else round(seconds * 1e9)
+    return NO_DEADLINE if seconds == math.inf else min(round(seconds * 1e9), NO_DEADLINE)
 
 
 class Pending:
-    """An operation that was started. It keeps its arrays alive until it has ended, also if nothing refers to it."""
+    """An operation that was started. It keeps its arrays alive until it has ended, also if nothing refers to it.
 
-    def __init__(self, keeps, result):
-        self.request, self._error, self._keeps, self._result = ctypes.c_void_p(), None, keeps, result
+    While something refers to it, it keeps its world, too. The end function of the operation must not hold the last
+    reference to the world, for the library's thread cannot leave it.
+    """
+
+    def __init__(self, world, keeps, result):
+        self.request, self._error = ctypes.c_void_p(), None
+        self._world, self._keeps, self._result = world, (keeps, result), result
 
     def _ended(self, code):
         if code not in (0, NOT_YET):

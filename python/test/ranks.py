@@ -10,6 +10,13 @@ import unittest
 
 sys.dont_write_bytecode = True
 PYTHON = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+# A torchrun that works with torch 1.13 and Python 3.11, whose flags do not list their zero, "redirect nothing".
+TORCHRUN = """
+from torch.distributed.elastic.multiprocessing.api import Std
+Std.from_str = classmethod(lambda flags, text: flags.NONE)
+from torch.distributed.run import main
+main()
+"""
 LIMIT = float(os.environ.get("TUTTI_TEST_LIMIT", "100"))
 
 
