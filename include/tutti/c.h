@@ -13,14 +13,17 @@
  *     }
  *     tutti_leave(world);
  *
- * Every function that can fail returns TUTTI_OK or another tutti_failure, and describes it in `error`, which may be
- * NULL. After a failure of the world, all later operations on it fail with the same reason; after TUTTI_MISUSE it goes
- * on. No function prints, ends the process, or lets an exception out.
+ * Every function that can fail returns TUTTI_OK or another tutti_failure. A failure is described in `error`, which may
+ * be NULL; success leaves it as it was. After TUTTI_MISUSE the world can be used, unless two threads used it at once or
+ * a message of any length was longer than its room. After any other failure of an operation, all later ones on that
+ * world fail with the same reason. No function prints, ends the process, or lets an exception out, and none is a point
+ * at which pthread_cancel ends a thread.
  *
  * All ranks call the same operations of a world in the same order, with the same count, type, operator and root.
  *
- * Threads: one thread at a time calls functions of a world, of its requests, and of its parts. A function that says
- * "any thread" may be called at any time. With tutti_options.background, any thread may call any function.
+ * Threads: one thread at a time calls functions of a world and its requests. Other worlds, parts and copies may be used
+ * by other threads at the same time. A function that says "any thread" may be called at any time. With
+ * tutti_options.background, any thread may call any function but tutti_leave.
  */
 
 #include <stddef.h>
@@ -37,8 +40,8 @@ extern "C" {
 #endif
 
 /* The number of this interface. It grows when a function or a structure changes in a way that programs notice. */
-#define TUTTI_INTERFACE 1
-/* Returns the TUTTI_INTERFACE of the library. Any thread. */
+#define TUTTI_C_INTERFACE 1
+/* Returns the TUTTI_C_INTERFACE of the library. Any thread. */
 TUTTI_C_API uint32_t tutti_interface(void);
 /* Returns the version of the library, such as "0.1.0". Any thread. */
 TUTTI_C_API char const* tutti_version(void);
@@ -76,6 +79,7 @@ typedef struct tutti_error {
 
 /* ---- Types and operators ---- */
 
+/* A complex number is a pair of numbers. A TUTTI_BOOL is a byte, which is true unless it is 0. */
 typedef uint32_t tutti_type;
 enum {
   TUTTI_INT8,
@@ -102,6 +106,8 @@ enum {
 #define TUTTI_RECORD(bytes) ((tutti_type)(UINT32_C(0x80000000) | (bytes)))
 #endif
 
+/* Integers have all operators but TUTTI_MEAN; floating-point numbers the first five; complex numbers TUTTI_SUM and
+ * TUTTI_PROD; TUTTI_BOOL the logical and bit operators; TUTTI_BYTE the bit operators. */
 typedef uint32_t tutti_op;
 enum {
   TUTTI_SUM,
@@ -117,11 +123,12 @@ enum {
   TUTTI_BIT_XOR
 };
 
-/* A function that combines: each of the `count` elements of `inout` becomes `in` * `inout`, where `in` comes from lower
- * ranks. It is called with parts of the vector. */
+/* Sets each of the `count` elements of `inout` to the combination of the element of `in` and that of `inout`, in this
+ * order; `in` comes from lower ranks. It is called with parts of the vector, by the thread that advances the operation.
+ */
 typedef void (*tutti_function)(void const* in, void* inout, size_t count, void* context);
 /* Makes an operator of a function, for elements of one type. `name` must be equal on all ranks; `commutes` is 0 if the
- * order of ranks matters. Any thread. */
+ * order of ranks matters. The function and `context` must stay valid until the last operation has ended. Any thread. */
 TUTTI_C_API int tutti_op_create(char const* name, tutti_type type, tutti_function function, void* context, int commutes,
                                 tutti_op* op, tutti_error* error);
 /* Frees an operator of tutti_op_create; operations under way keep it. Any thread. */
@@ -141,13 +148,15 @@ typedef struct tutti_options {
   char const* topology;
   char const* role; /* a label in errors, such as "worker 3"; NULL: none */
   int64_t deadline; /* the limit for an operation in nanoseconds; 0: five minutes; TUTTI_NO_DEADLINE: none */
-  /* Not 0: a thread of the library advances what was started, and ends it; any thread may call any function. Collective
-   * operations then run one after the other, in the order of the calls. */
+  /* Not 0: a thread of the library advances what was started, and calls the functions at the end; any thread may call
+   * any function but tutti_leave. Collective operations then run one after the other, in the order of the calls. Some
+   * mistakes are told at the end of a request. */
   int32_t background;
+  int32_t reserved; /* 0 */
 } tutti_options;
 
 #define TUTTI_OPTIONS \
-  { sizeof(tutti_options), NULL, NULL, NULL, 0, 0 }
+  { sizeof(tutti_options), NULL, NULL, NULL, 0, 0, 0 }
 #define TUTTI_NO_DEADLINE INT64_MAX
 
 /* A store of texts that all ranks share, such as a key-value server. Both functions are called by the thread that is in
@@ -170,12 +179,15 @@ TUTTI_C_API int tutti_join_store(tutti_store const* store, uint32_t rank, uint32
 
 #define TUTTI_NO_PART UINT32_MAX
 /* Splits a world: the ranks of one colour form a part, ordered by key, then by rank. A rank whose colour is
- * TUTTI_NO_PART gets NULL. Collective over the world. A part needs no other world to exist. */
+ * TUTTI_NO_PART gets NULL. Collective over the world. A part may outlive the world. With `background`, waits until all
+ * that was started here has ended. */
 TUTTI_C_API int tutti_split(tutti_world* world, uint32_t colour, int64_t key, tutti_world** part, tutti_error* error);
-/* Makes a world of the same ranks, whose operations are independent of the first one's. Collective. */
+/* Makes a world of the same ranks, whose operations are independent of the first one's. Collective. With `background`,
+ * waits until all that was started here has ended. */
 TUTTI_C_API int tutti_dup(tutti_world* world, tutti_world** copy, tutti_error* error);
-/* Leaves a world and frees it; NULL: does nothing. With `background`, waits for all that was started; else cancels what
- * has a function of tutti_on_end, and other requests may be freed later. */
+/* Leaves a world and frees it; NULL: does nothing. No other thread is in a function of it then. With `background`,
+ * waits until all that was started has ended. Without it, cancels operations that have a function of tutti_on_end.
+ * Other requests may be given to tutti_wait, tutti_test or tutti_cancel later. */
 TUTTI_C_API void tutti_leave(tutti_world* world);
 
 /* Any thread. */
@@ -185,13 +197,14 @@ TUTTI_C_API uint32_t tutti_size(tutti_world const* world);
 TUTTI_C_API char const* tutti_name(tutti_world const* world);
 /* Returns the name of the transport, such as "shared_memory". Any thread. */
 TUTTI_C_API char const* tutti_transport(tutti_world const* world);
-/* Sets the limit for later operations, in nanoseconds. To be set on all ranks. */
+/* Sets the limit for later operations, in nanoseconds, as tutti_options.deadline has it. Call it on all ranks. */
 TUTTI_C_API int tutti_set_deadline(tutti_world* world, int64_t nanoseconds, tutti_error* error);
 /* Ends the world on purpose, on all ranks, with its parts. At most 55 bytes of the reason are sent. Any thread, but no
  * signal handler. */
 TUTTI_C_API void tutti_abort(tutti_world* world, char const* reason);
-/* Copies a text to `to`, cut to `room` bytes with its zero: the schedule that runs an operation ("allreduce",
- * "broadcast", ...) on a vector of `bytes` bytes, and the predicted times of others. Returns the length of the text. */
+/* Copies a text to `to`, which has `room` bytes, and ends it by a zero: the schedule that runs an operation
+ * ("allreduce", "broadcast", ...) on a vector of `bytes` bytes, and the predicted times of others. Returns the length
+ * of the text. */
 TUTTI_C_API size_t tutti_explain(tutti_world* world, char const* operation, size_t bytes, char* to, size_t room);
 
 /* ---- Operations ----
@@ -208,10 +221,11 @@ typedef struct tutti_request tutti_request;
 /* Every rank gets the combination of all ranks' vectors. */
 TUTTI_C_API int tutti_allreduce(tutti_world* world, void const* in, void* out, size_t count, tutti_type type,
                                 tutti_op op, tutti_request** request, tutti_error* error);
-/* The root gets it; `out` is ignored elsewhere. */
+/* The root gets the combination of all ranks' vectors; `out` is ignored elsewhere. */
 TUTTI_C_API int tutti_reduce(tutti_world* world, void const* in, void* out, size_t count, tutti_type type, tutti_op op,
                              uint32_t root, tutti_request** request, tutti_error* error);
-/* Rank r gets block r of it. `in` has all blocks; `out` has the own one, or is `in`, where it is written. */
+/* Rank r gets block r of the combination. `in` has all blocks. `out` has room for one block; or it is `in`, and block r
+ * is written at its place there. */
 TUTTI_C_API int tutti_reduce_scatter(tutti_world* world, void const* in, void* out, size_t count, size_t const* lengths,
                                      tutti_type type, tutti_op op, tutti_request** request, tutti_error* error);
 /* Rank r gets the combination of ranks 0 to r. */
@@ -223,7 +237,7 @@ TUTTI_C_API int tutti_exscan(tutti_world* world, void const* in, void* out, size
 /* Every rank gets the root's vector. */
 TUTTI_C_API int tutti_broadcast(tutti_world* world, void* data, size_t count, tutti_type type, uint32_t root,
                                 tutti_request** request, tutti_error* error);
-/* Every rank gets the blocks of all. `in` has the own block, or is `out`: then it is at its place there. */
+/* Every rank gets the blocks of all. `in` has this rank's block; or it is `out`, where the block is at its place. */
 TUTTI_C_API int tutti_allgather(tutti_world* world, void const* in, void* out, size_t count, size_t const* lengths,
                                 tutti_type type, tutti_request** request, tutti_error* error);
 /* The root gets the blocks of all; `out` is ignored elsewhere. The root's `in` may be its block's place in `out`. */
@@ -237,7 +251,7 @@ TUTTI_C_API int tutti_scatter(tutti_world* world, void const* in, void* out, siz
  * place. */
 TUTTI_C_API int tutti_alltoall(tutti_world* world, void const* in, void* out, size_t count, tutti_type type,
                                tutti_request** request, tutti_error* error);
-/* The same with lengths of this rank's own: outgoing[j] elements go to rank j, and incoming[i] come from rank i. */
+/* Sends outgoing[j] elements to rank j, and receives incoming[i] from rank i; the lengths are this rank's own. */
 TUTTI_C_API int tutti_alltoallv(tutti_world* world, void const* in, size_t const* outgoing, void* out,
                                 size_t const* incoming, tutti_type type, tutti_request** request, tutti_error* error);
 /* Returns on no rank before all have called it. */
@@ -248,7 +262,7 @@ TUTTI_C_API int tutti_send(tutti_world* world, void const* data, size_t count, t
                            tutti_request** request, tutti_error* error);
 TUTTI_C_API int tutti_recv(tutti_world* world, void* data, size_t count, tutti_type type, uint32_t sender,
                            tutti_request** request, tutti_error* error);
-/* Receives the next message of any other rank, and sets `*sender` at the end. */
+/* Receives the next message of any other rank, and sets `*sender` at the end, so it must stay valid until then. */
 TUTTI_C_API int tutti_recv_any(tutti_world* world, void* data, size_t count, tutti_type type, uint32_t* sender,
                                tutti_request** request, tutti_error* error);
 
@@ -274,16 +288,20 @@ TUTTI_C_API int tutti_exchange(tutti_world* world, tutti_message* messages, size
 TUTTI_C_API int tutti_wait(tutti_request** request, int64_t nanoseconds, tutti_error* error);
 /* Advances operations, and returns as tutti_wait does, without waiting. */
 TUTTI_C_API int tutti_test(tutti_request** request, tutti_error* error);
-/* Gives an operation up, and frees the request: the world fails on all ranks, unless the operation has ended. */
+/* Gives an operation up, and frees the request. The world fails on all ranks with TUTTI_CANCELLED, unless the operation
+ * has ended. The memory may be used again when it returns. */
 TUTTI_C_API void tutti_cancel(tutti_request* request);
 
 /* `failure` is TUTTI_OK or that of `error`, which is valid during the call. */
 typedef void (*tutti_end)(void* context, int failure, tutti_error const* error);
-/* Has `end` called once, when the operation has ended, and frees the request then. The thread that advances the
- * operation calls it: one that is in a call which waits or tests. There it calls no function of this world but
- * tutti_cancel. With `background` the library's thread calls it, and it may call any function but tutti_leave: calls
- * that wait run in the function; what the function starts runs before the collective operations that wait for their
- * turn. So the order of operations is the same on all ranks. */
+/* Has `end` called once, when the operation has ended; at once if it has. The request belongs to the library from then
+ * on and must not be used; after a failure of this function it is still the caller's. The thread that advances the
+ * operation calls `end`: one that is in a call which waits or tests. There it calls no function of this world.
+ *
+ * With `background` the library's thread calls `end`, and it may call any function but tutti_leave, tutti_split and
+ * tutti_dup: calls that wait run in the function, and it waits only for requests that it has started. Collective
+ * operations that it starts run before those that wait for their turn. So their order is the same on all ranks, if
+ * tutti_on_end was called before the next one was started. */
 TUTTI_C_API int tutti_on_end(tutti_request* request, tutti_end end, void* context, tutti_error* error);
 /* Advances all operations that this thread has started. With `background` it need not be called. */
 TUTTI_C_API int tutti_poll(tutti_world* world, tutti_error* error);

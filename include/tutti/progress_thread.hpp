@@ -30,7 +30,7 @@ namespace tutti::inline v0_1_0 {
 
 namespace detail {
 
-/// Marks that this thread calls a function that was posted to a progress_thread, which must not wait.
+/// Marks that this thread calls a posted function, which does not wait for room in the queue.
 class posted_function {
  public:
   posted_function() noexcept : outer_(std::exchange(is_current_, true)) {}
@@ -106,7 +106,7 @@ class progress_thread {
   /// or null. `on_end` also gets an exception of `start`. After a failure, all that is posted ends with the same
   /// reason, as all calls on that communicator.
   ///
-  /// `on_end` is called without the lock, so it may take that and run operations; what else has ended waits for it.
+  /// `on_end` is called without the lock, so it may take the lock and run operations; the next `on_end` waits for it.
   /// `start` is called with the lock. Waits while as many operations are open as the thread has capacity for. A `start`
   /// or an `on_end` may post, too, and never waits; an `on_end`, which must not throw, catches the exceptions of such a
   /// post.
@@ -140,7 +140,8 @@ class progress_thread {
     return future;
   }
 
-  /// Locks the thread out: the communicator is the caller's until the lock is released.
+  /// Locks the thread out: the communicator is the caller's until the lock is released. Meanwhile no `on_end` is called
+  /// and no future becomes ready.
   [[nodiscard]] std::unique_lock<std::mutex> pause() {
     claims_.fetch_add(1, std::memory_order_relaxed);  // otherwise, the thread would take the mutex again at once
     std::unique_lock lock(mutex_);

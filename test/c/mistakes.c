@@ -4,6 +4,7 @@
 #include "ranks.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -113,10 +114,35 @@ static void mismatch(uint32_t rank, uint32_t n, tutti_store const* store) {
   FAILS(tutti_barrier(world, NULL, &error), TUTTI_MISMATCH, ""); /* the world stays failed */
   tutti_leave(world);
 }
+/* Waits for a request by a function at its end and polling; returns the failure, and sets `error`. */
+static pthread_mutex_t end_mutex = PTHREAD_MUTEX_INITIALIZER;
+static int end_failure;
+static void note_error(void* context, int failure, tutti_error const* cause) {
+  pthread_mutex_lock(&end_mutex);
+  *(tutti_error*)context = *cause;
+  end_failure = failure;
+  pthread_mutex_unlock(&end_mutex);
+}
+static int wait_by_function(tutti_world* world, tutti_request* request) {
+  int failure = -1;
+  end_failure = -1;
+  static tutti_error noted;
+  SUCCEEDS(tutti_on_end(request, note_error, &noted, &error));
+  while (failure == -1) {
+    SUCCEEDS(tutti_poll(world, &error));
+    sched_yield();
+    pthread_mutex_lock(&end_mutex);
+    failure = end_failure;
+    error = noted;
+    pthread_mutex_unlock(&end_mutex);
+  }
+  return failure;
+}
+
 /* Rank 1 is inside no call until the world has failed. */
 static void late_rank(uint32_t rank, uint32_t n, tutti_store const* store) {
   tutti_world* const world = join_world(rank, n, store, &options);
-  SUCCEEDS(tutti_set_deadline(world, 300 * 1000 * 1000, &error));
+  SUCCEEDS(tutti_set_deadline(world, INT64_C(2) * 1000 * 1000 * 1000, &error));
   if (rank == 1) {
     char word[1];
     CHECK(store->get(store->context, "the others have failed", word, 1) == 1);
@@ -127,8 +153,8 @@ static void late_rank(uint32_t rank, uint32_t n, tutti_store const* store) {
     SUCCEEDS(tutti_allreduce(world, &x, &x, 1, TUTTI_FLOAT32, TUTTI_SUM, &request, &error));
     CHECK(tutti_test(&request, &error) == TUTTI_NOT_YET);
     CHECK(tutti_wait(&request, 1000 * 1000, &error) == TUTTI_NOT_YET && request != NULL);
-    FAILS(tutti_wait(&request, -1, &error), TUTTI_DEADLINE, "rank 1");
-    CHECK(request == NULL && error.at_fault_count == 1 && error.at_fault[0] == 1);
+    FAILS(rank == 0 ? tutti_wait(&request, -1, &error) : wait_by_function(world, request), TUTTI_DEADLINE, "rank 1");
+    CHECK(error.at_fault_count == 1 && error.at_fault[0] == 1);
     CHECK(rank != 0 || store->set(store->context, "the others have failed", "x", 1) == 0);
   }
   tutti_leave(world);
@@ -160,7 +186,8 @@ static void aborted(uint32_t rank, uint32_t n, tutti_store const* store) {
   tutti_leave(world);
 }
 static void cancelled(uint32_t rank, uint32_t n, tutti_store const* store) {
-  tutti_world* const world = join_world(rank, n, store, &options);
+  tutti_world *const whole = join_world(rank, n, store, &options), *world = NULL;
+  SUCCEEDS(tutti_dup(whole, &world, &error));
   float x = 1;
   if (rank == 0) {
     tutti_request* request;
@@ -172,8 +199,10 @@ static void cancelled(uint32_t rank, uint32_t n, tutti_store const* store) {
   while (result == TUTTI_OK) {
     result = tutti_barrier(world, NULL, &error);
   }
-  CHECK(result == TUTTI_CANCELLED || result == TUTTI_ABORTED);
+  CHECK(result == TUTTI_CANCELLED);
+  SUCCEEDS(tutti_barrier(whole, NULL, &error)); /* another world */
   tutti_leave(world);
+  tutti_leave(whole);
 }
 
 /* A world that is left calls the functions of operations that have not ended. */
@@ -203,15 +232,22 @@ static void forked(uint32_t rank, uint32_t n, tutti_store const* store) {
   tutti_request* request;
   SUCCEEDS(tutti_allreduce(world, &x, &x, 1, TUTTI_FLOAT32, TUTTI_SUM, &request, &error));
   SUCCEEDS(tutti_wait(&request, -1, &error));
+  SUCCEEDS(tutti_recv(world, &x, 1, TUTTI_FLOAT32, 1 - rank, &request, &error));
   pid_t const child = fork();
   if (child == 0) {
     FAILS(tutti_barrier(world, NULL, &error), TUTTI_MISUSE, "forked");
+    FAILS(tutti_wait(&request, -1, &error), TUTTI_MISUSE, "forked");
+    CHECK(tutti_test(&request, &error) == TUTTI_MISUSE && request != NULL);
+    FAILS(tutti_on_end(request, note_failure, NULL, &error), TUTTI_MISUSE, "forked");
+    tutti_cancel(request);
     tutti_leave(world);
     _exit(0);
   }
   int status = -1;
   waitpid(child, &status, 0);
   CHECK(status == 0);
+  SUCCEEDS(tutti_send(world, &x, 1, TUTTI_FLOAT32, 1 - rank, NULL, &error));
+  SUCCEEDS(tutti_wait(&request, TUTTI_NO_DEADLINE, &error));
   SUCCEEDS(tutti_barrier(world, NULL, &error));
   tutti_leave(world);
 }
@@ -323,30 +359,74 @@ static void threaded(uint32_t rank, uint32_t n, tutti_store const* store) {
   tutti_leave(world);
 }
 
+/* With a thread of the library, a call that waits keeps no other thread from what its peers wait for. */
+static void* send_one(void* context) {
+  tutti_world* const world = context;
+  tutti_error own_error;
+  float x = 3;
+  return tutti_send(world, &x, 1, TUTTI_FLOAT32, 1, NULL, &own_error) == TUTTI_OK ? NULL : context;
+}
+static void* meet(void* context) {
+  tutti_error own_error;
+  return tutti_barrier(context, NULL, &own_error) == TUTTI_OK ? NULL : context;
+}
+static void crossed(uint32_t rank, uint32_t n, tutti_store const* store) {
+  tutti_options with_thread = options;
+  with_thread.background = 1;
+  tutti_world* const world = join_world(rank, n, store, &with_thread);
+  for (int i = 0; i != 20; ++i) {
+    float x = 0;
+    if (rank == 1) { /* the barrier of rank 0 ends after its send has arrived */
+      SUCCEEDS(tutti_recv(world, &x, 1, TUTTI_FLOAT32, 0, NULL, &error));
+      CHECK(x == 3);
+      SUCCEEDS(tutti_barrier(world, NULL, &error));
+      continue;
+    }
+    pthread_t first, second;
+    void *first_failed = NULL, *second_failed = NULL;
+    CHECK(pthread_create(&first, NULL, meet, world) == 0 && pthread_create(&second, NULL, send_one, world) == 0);
+    char text[4];
+    CHECK(tutti_explain(world, "allreduce", 4, text, sizeof text) > 3);
+    pthread_join(first, &first_failed);
+    pthread_join(second, &second_failed);
+    CHECK(first_failed == NULL && second_failed == NULL);
+  }
+  tutti_leave(world);
+}
+
+enum { without_thread = 1, with_thread = 2, both_ways = 3 };
+
 int main(void) {
   struct {
     char const* name;
     rank_body body;
     uint32_t size, killed;
-  } const cases[] = {{"misuse", misuse, 1, 1},
-                     {"misuse_world", misuse_world, 2, 2},
-                     {"wrong_topology", wrong_topology, 2, 2},
-                     {"different_transports", different_transports, 2, 2},
-                     {"mismatch", mismatch, 2, 2},
-                     {"late_rank", late_rank, 3, 3},
-                     {"killed", killed, 3, 1},
-                     {"aborted", aborted, 3, 3},
-                     {"cancelled", cancelled, 2, 2},
-                     {"left", left, 2, 2},
-                     {"forked", forked, 2, 2},
-                     {"chained", chained, 3, 3},
-                     {"threaded", threaded, 2, 2}};
+    int ways;
+  } const cases[] = {
+      {"misuse", misuse, 1, 1, without_thread},
+      {"misuse_world", misuse_world, 2, 2, both_ways},
+      {"wrong_topology", wrong_topology, 2, 2, without_thread},
+      {"different_transports", different_transports, 2, 2, without_thread},
+      {"mismatch", mismatch, 2, 2, both_ways},
+      {"late_rank", late_rank, 3, 3, both_ways},
+      {"killed", killed, 3, 1, both_ways},
+      {"aborted", aborted, 3, 3, both_ways},
+      {"cancelled", cancelled, 2, 2, both_ways},
+      {"left", left, 2, 2, without_thread},
+      {"forked", forked, 2, 2, both_ways},
+      {"chained", chained, 3, 3, with_thread},
+      {"threaded", threaded, 2, 2, with_thread},
+      {"crossed", crossed, 2, 2, with_thread},
+  };
   char const* const transports[] = {"shared_memory", "tcp"};
   int failures = 0;
   for (size_t c = 0; c != sizeof cases / sizeof *cases; ++c) {
     for (int v = 0; v != 4; ++v) {
       options.transport = transports[v % 2];
       options.background = v / 2;
+      if ((cases[c].ways & (v / 2 == 0 ? without_thread : with_thread)) == 0) {
+        continue;
+      }
       if (run_ranks(cases[c].size, cases[c].body, cases[c].killed) != 0) {
         fprintf(stderr, "%s over %s, background %d\n", cases[c].name, options.transport, options.background);
         ++failures;

@@ -108,6 +108,11 @@ static void reduce_all(tutti_world* world, uint32_t rank, uint32_t n, size_t cou
     CHECK(out[i] == sum(0, rank + 1, i));
   }
   fill(rank, count);
+  RUN(tutti_scan(world, in, in, count, TUTTI_INT64, TUTTI_SUM, started, &error));
+  for (size_t i = 0; i != count; ++i) {
+    CHECK(in[i] == sum(0, rank + 1, i));
+  }
+  fill(rank, count);
   RUN(tutti_exscan(world, in, out, count, TUTTI_INT64, TUTTI_SUM, started, &error));
   for (size_t i = 0; i != count; ++i) {
     CHECK(out[i] == (rank == 0 ? -1 : sum(0, rank, i)));
@@ -159,6 +164,17 @@ static void move(tutti_world* world, uint32_t rank, uint32_t n, size_t count, si
   uint32_t const root = n / 2;
   fill(rank, count);
   RUN(tutti_gather(world, in, rank == root ? out : NULL, count, lengths, TUTTI_INT64, root, started, &error));
+  for (uint32_t r = 0; rank == root && r != n; ++r) {
+    for (size_t i = begin[r]; i != begin[r + 1]; ++i) {
+      CHECK(out[i] == value(r, i - begin[r]));
+    }
+  }
+  fill(rank, count);
+  if (rank == root) { /* in place */
+    memcpy(out + begin[rank], in, own * sizeof *in);
+  }
+  int64_t const* const place = rank == root ? out + begin[rank] : in;
+  RUN(tutti_gather(world, place, rank == root ? out : NULL, count, lengths, TUTTI_INT64, root, started, &error));
   for (uint32_t r = 0; rank == root && r != n; ++r) {
     for (size_t i = begin[r]; i != begin[r + 1]; ++i) {
       CHECK(out[i] == value(r, i - begin[r]));
@@ -239,20 +255,115 @@ static void maximum_of_triples(void const* input, void* inout, size_t count, voi
   for (size_t i = 0; i != 3 * count; ++i) {
     b[i] = a[i] > b[i] ? a[i] : b[i];
   }
-  ++*(int*)context;
+  (void)context;
 }
 static void combine_records(tutti_world* world, uint32_t rank, uint32_t n) {
-  int triples[6], calls = 0;
+  int triples[6];
   for (int i = 0; i != 6; ++i) {
     triples[i] = i % 2 == 0 ? (int)rank : -(int)rank;
   }
   tutti_op op;
-  SUCCEEDS(tutti_op_create("maximum", TUTTI_RECORD(sizeof(int[3])), maximum_of_triples, &calls, 1, &op, &error));
+  SUCCEEDS(tutti_op_create("maximum", TUTTI_RECORD(sizeof(int[3])), maximum_of_triples, NULL, 1, &op, &error));
   RUN(tutti_allreduce(world, triples, triples, 2, TUTTI_RECORD(sizeof(int[3])), op, started, &error));
   tutti_op_free(op);
   for (int i = 0; i != 6; ++i) {
     CHECK(triples[i] == (i % 2 == 0 ? (int)n - 1 : 0));
   }
+}
+
+/* Every operator of every type whose numbers are integers: rank 0 has 6, and the others 3. */
+static void combine_integers(tutti_world* world, uint32_t rank, uint32_t n) {
+  static struct {
+    tutti_type type;
+    size_t bytes;
+  } const types[] = {{TUTTI_INT8, 1},  {TUTTI_INT16, 2},  {TUTTI_INT32, 4},  {TUTTI_INT64, 8},
+                     {TUTTI_UINT8, 1}, {TUTTI_UINT16, 2}, {TUTTI_UINT32, 4}, {TUTTI_UINT64, 8}};
+  uint8_t product = 6;
+  for (uint32_t r = 1; r != n; ++r) {
+    product = (uint8_t)(product * 3);
+  }
+  int const is_odd = n % 2;
+  struct {
+    tutti_op op;
+    uint8_t result;
+  } const ops[] = {{TUTTI_SUM, (uint8_t)(6 + 3 * (n - 1))},
+                   {TUTTI_PROD, product},
+                   {TUTTI_MIN, n == 1 ? 6 : 3},
+                   {TUTTI_MAX, 6},
+                   {TUTTI_LOGICAL_AND, 1},
+                   {TUTTI_LOGICAL_OR, 1},
+                   {TUTTI_LOGICAL_XOR, (uint8_t)is_odd},
+                   {TUTTI_BIT_AND, n == 1 ? 6 : 2},
+                   {TUTTI_BIT_OR, n == 1 ? 6 : 7},
+                   {TUTTI_BIT_XOR, is_odd ? 6 : 5}};
+  for (size_t t = 0; t != sizeof types / sizeof *types; ++t) {
+    for (size_t o = 0; o != sizeof ops / sizeof *ops; ++o) {
+      uint64_t number = 0, result = UINT64_MAX; /* a little-endian number has its lowest byte first */
+      ((unsigned char*)&number)[0] = rank == 0 ? 6 : 3;
+      if (n == 1 && ops[o].op >= TUTTI_LOGICAL_AND && ops[o].op <= TUTTI_LOGICAL_XOR) {
+        continue; /* one rank keeps its number */
+      }
+      RUN(tutti_allreduce(world, &number, &result, 1, types[t].type, ops[o].op, started, &error));
+      uint64_t due = UINT64_MAX;
+      memset(&due, 0, types[t].bytes);
+      ((unsigned char*)&due)[0] = ops[o].result;
+      CHECK(result == due);
+    }
+  }
+  /* Floating-point numbers: 2.0, and 0.5 on other ranks; halves by their bits. */
+  static tutti_op const float_ops[] = {TUTTI_SUM, TUTTI_PROD, TUTTI_MIN, TUTTI_MAX, TUTTI_MEAN};
+  for (size_t o = 0; o != sizeof float_ops / sizeof *float_ops; ++o) {
+    double const own = rank == 0 ? 2 : 0.5;
+    double due = 2;
+    for (uint32_t r = 1; r != n; ++r) {
+      due = o == 0 || o == 4 ? due + 0.5 : o == 1 ? due * 0.5 : o == 2 ? 0.5 : due;
+    }
+    due = o == 4 ? due / n : due;
+    double d = own;
+    float f = (float)own;
+    uint16_t half = rank == 0 ? 0x4000 : 0x3800, brain = rank == 0 ? 0x4000 : 0x3f00;
+    RUN(tutti_allreduce(world, &d, &d, 1, TUTTI_FLOAT64, float_ops[o], started, &error));
+    RUN(tutti_allreduce(world, &f, &f, 1, TUTTI_FLOAT32, float_ops[o], started, &error));
+    RUN(tutti_allreduce(world, &half, &half, 1, TUTTI_FLOAT16, float_ops[o], started, &error));
+    RUN(tutti_allreduce(world, &brain, &brain, 1, TUTTI_BFLOAT16, float_ops[o], started, &error));
+    CHECK(d == due && f == (float)due);
+    if (o == 2) {
+      CHECK(half == (n == 1 ? 0x4000 : 0x3800) && brain == (n == 1 ? 0x4000 : 0x3f00));
+    } else if (o == 3) {
+      CHECK(half == 0x4000 && brain == 0x4000);
+    }
+  }
+  unsigned char bits = rank == 0 ? 6 : 3;
+  RUN(tutti_allreduce(world, &bits, &bits, 1, TUTTI_BYTE, TUTTI_BIT_OR, started, &error));
+  CHECK(bits == (n == 1 ? 6 : 7));
+  double z[2] = {1, 2};
+  RUN(tutti_allreduce(world, z, z, 1, TUTTI_COMPLEX128, TUTTI_SUM, started, &error));
+  CHECK(z[0] == n && z[1] == 2 * (double)n);
+}
+
+/* An operator that does not commute: it writes the digits of numbers one behind the other. */
+static void join_digits(void const* input, void* inout, size_t count, void* context) {
+  uint32_t const* const a = input;
+  uint32_t* const b = inout;
+  (void)context;
+  for (size_t i = 0; i != count; ++i) {
+    uint32_t shift = 1;
+    while (shift <= b[i]) {
+      shift *= 10;
+    }
+    b[i] = a[i] * shift + b[i];
+  }
+}
+static void combine_in_order(tutti_world* world, uint32_t rank, uint32_t n) {
+  uint32_t digits = rank + 1, due = 0;
+  for (uint32_t r = 0; r != n; ++r) {
+    due = 10 * due + r + 1;
+  }
+  tutti_op op;
+  SUCCEEDS(tutti_op_create("join digits", TUTTI_UINT32, join_digits, NULL, 0, &op, &error));
+  RUN(tutti_allreduce(world, &digits, &digits, 1, TUTTI_UINT32, op, started, &error));
+  tutti_op_free(op);
+  CHECK(digits == due);
 }
 
 /* Sums of ones, which every type holds. */
@@ -297,6 +408,8 @@ static void run_all(tutti_world* world, uint32_t rank, uint32_t n) {
   send_messages(world, rank, n);
   combine_records(world, rank, n);
   sum_types(world, n);
+  combine_integers(world, rank, n);
+  combine_in_order(world, rank, n);
 }
 
 static void body(uint32_t rank, uint32_t n, tutti_store const* store) {

@@ -45,7 +45,7 @@ settings read(tutti_options const* source) {
   auto const text = [](char const* t) { return std::string(t == nullptr ? "" : t); };
   settings s{.transport = text(options.transport), .topology = text(options.topology), .role = text(options.role)};
   s.background = options.background != 0;
-  s.deadline = options.deadline == 0 ? s.deadline : limit_of(options.deadline);
+  s.deadline = limit_of(options.deadline);
   return s;
 }
 
@@ -58,11 +58,11 @@ std::unique_ptr<tutti_world> open(Meet& meet, settings const& options_of_world) 
 template <class Meet>
 std::unique_ptr<tutti_world> open_named(Meet& meet, settings const& options_of_world) {
   using between_hosts = by_locality<tutti::shared_memory, tutti::tcp>;
-  std::string name = options_of_world.transport.empty() ? "automatic" : options_of_world.transport;
-  expects(name == "automatic" || name == tutti::shared_memory::name || name == tutti::tcp::name ||
-              name == between_hosts::name,
+  std::string name = options_of_world.transport;
+  expects(name.empty() || name == tutti::shared_memory::name || name == tutti::tcp::name || name == between_hosts::name,
           "there is no transport \"", name, "\"; take shared_memory, tcp or by_locality, or none for the best of them");
-  std::string const library = "tutti " + std::string(version) + ", transport " + name;
+  std::string const library =
+      "tutti " + std::string(version) + ", transport " + (name.empty() ? "of its choice" : name);
   auto const libraries = meet.exchange(library);
   for (rank_type r = 0; r < meet.size(); ++r) {
     if (libraries[r] != library) {
@@ -72,7 +72,7 @@ std::unique_ptr<tutti_world> open_named(Meet& meet, settings const& options_of_w
           .set_ranks(meet.rank(), {r});
     }
   }
-  if (name == "automatic") {
+  if (name.empty()) {
     name = are_on_one_host(meet) ? tutti::shared_memory::name : between_hosts::name;
   }
   return name == tutti::shared_memory::name ? open<tutti::shared_memory>(meet, options_of_world)
@@ -102,14 +102,27 @@ int operate(tutti_world* world, tutti_request** request, tutti_error* error, F c
   });
 }
 
-/// Waits for a request by `wait`, which returns false if it has not ended, and frees it at its end.
+void expect_own(tutti_request const& pending) {
+  expects(!pending.is_inherited(), "this process has forked from the one that started the operation; wait there");
+}
+
+/// Waits for a request by `wait`, which returns false if it has not ended. Frees it if it has ended, also by an error.
 template <class F>
 int finish(tutti_request** request, tutti_error* error, F wait) noexcept {
   if (request == nullptr || *request == nullptr) {
     return TUTTI_OK;
   }
-  int const result = run_guarded(error, [&] { return wait(**request) ? TUTTI_OK : TUTTI_NOT_YET; });
-  if (result != TUTTI_NOT_YET) {
+  bool is_over = false;
+  int const result = run_guarded(error, [&] {
+    expect_own(**request);
+    struct at_end {
+      ~at_end() { is_over = pending.has_ended(); }
+      tutti_request& pending;
+      bool& is_over;
+    } const note{**request, is_over};
+    return wait(**request) ? TUTTI_OK : TUTTI_NOT_YET;
+  });
+  if (is_over) {
     delete *request;
     *request = nullptr;
   }
@@ -128,7 +141,7 @@ using tutti::detail::c::usable;
 extern "C" {
 
 uint32_t tutti_interface(void) {
-  return TUTTI_INTERFACE;
+  return TUTTI_C_INTERFACE;
 }
 char const* tutti_version(void) {
   return tutti::detail::c::version;
@@ -177,6 +190,7 @@ int tutti_join_store(tutti_store const* store, uint32_t rank, uint32_t size, tut
 int tutti_split(tutti_world* world, uint32_t colour, int64_t key, tutti_world** part, tutti_error* error) {
   return run_guarded(error, [&] {
     tutti::expects(part != nullptr, "tutti_split: the pointer to the part is NULL");
+    *part = nullptr;
     *part = usable(world).split(colour, key).release();
     return TUTTI_OK;
   });
@@ -184,6 +198,7 @@ int tutti_split(tutti_world* world, uint32_t colour, int64_t key, tutti_world** 
 int tutti_dup(tutti_world* world, tutti_world** copy, tutti_error* error) {
   return run_guarded(error, [&] {
     tutti::expects(copy != nullptr, "tutti_dup: the pointer to the copy is NULL");
+    *copy = nullptr;
     *copy = usable(world).dup().release();
     return TUTTI_OK;
   });
@@ -335,7 +350,7 @@ int tutti_test(tutti_request** request, tutti_error* error) {
   return tutti::detail::c::finish(request, error, [](tutti_request& r) { return r.test(); });
 }
 void tutti_cancel(tutti_request* request) {
-  if (request != nullptr) {
+  if (request != nullptr && !request->is_inherited()) {
     request->cancel();
     delete request;
   }
@@ -343,7 +358,8 @@ void tutti_cancel(tutti_request* request) {
 int tutti_on_end(tutti_request* request, tutti_end end, void* context, tutti_error* error) {
   return run_guarded(error, [&] {
     tutti::expects(request != nullptr && end != nullptr, "tutti_on_end: the request or the function is NULL");
-    request->on_end(std::unique_ptr<tutti_request>(request), end, context);
+    tutti::detail::c::expect_own(*request);
+    request->on_end(end, context);
     return TUTTI_OK;
   });
 }

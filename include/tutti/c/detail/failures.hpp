@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tutti/c.h>
+#include <tutti/detail/core/cancellation.hpp>
 #include <tutti/detail/tuning/preference.hpp>
 #include <tutti/extend/error.hpp>
 #include <tutti/extend/expects.hpp>
@@ -14,7 +15,14 @@
 
 namespace tutti::inline v0_1_0::detail::c {
 
-static_assert(static_cast<int>(failure::aborted) == TUTTI_ABORTED && failure_kinds == TUTTI_ABORTED + 1);
+constexpr bool agree(failure kind, tutti_failure number) noexcept {
+  return static_cast<int>(kind) == static_cast<int>(number);
+}
+static_assert(agree(failure::peer_lost, TUTTI_PEER_LOST) && agree(failure::deadline, TUTTI_DEADLINE) &&
+              agree(failure::mismatch, TUTTI_MISMATCH) && agree(failure::cancelled, TUTTI_CANCELLED) &&
+              agree(failure::protocol, TUTTI_PROTOCOL) && agree(failure::join, TUTTI_JOIN) &&
+              agree(failure::unreachable, TUTTI_UNREACHABLE) && agree(failure::aborted, TUTTI_ABORTED) &&
+              failure_kinds == TUTTI_ABORTED + 1);
 
 template <std::size_t N>
 void copy_text(char (&target)[N], std::string_view text) noexcept {
@@ -59,9 +67,11 @@ inline int describe(tutti_error* target, std::exception_ptr const& cause) noexce
   }
 }
 
-/// Runs `f`, which returns TUTTI_OK or TUTTI_NOT_YET, and describes its exceptions.
+/// Runs `f`, which returns TUTTI_OK or TUTTI_NOT_YET, and describes its exceptions. It is no point of pthread_cancel,
+/// whose unwinding may not pass a function for C.
 template <class F>
 int run_guarded(tutti_error* target, F f) noexcept {
+  cancellation_shield const shield(cancellation_shield::points::silent);
   try {
     return f();
   } catch (...) {

@@ -3,7 +3,9 @@
 
 #include <tutti/c.h>
 #include <tutti/detail/bootstrap/environment_reader.hpp>
+#include <tutti/detail/core/dumps.hpp>
 #include <tutti/detail/core/node_identity.hpp>
+#include <tutti/detail/core/operations_page.hpp>
 #include <tutti/detail/net/address.hpp>
 #include <tutti/extend/error.hpp>
 #include <tutti/extend/expects.hpp>
@@ -44,6 +46,10 @@ class store_rendezvous {
     expects(store.set != nullptr && store.get != nullptr,
             "tutti_join_store: the store needs both functions, set and get");
     expects(rank < size, "tutti_join_store: the rank must be below the size of the world, ", size, ", not ", rank);
+    if (std::string const folder = variable("TUTTI_DUMPS"); !folder.empty()) {
+      dumps::begin(folder, rank);
+    }
+    record_owner::set_job(variable("TUTTI_JOB"));
     one_host_ = are_on_one_host(*this);
   }
 

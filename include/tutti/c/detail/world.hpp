@@ -17,6 +17,8 @@
 #include <tutti/collective/scatter.hpp>
 #include <tutti/collective/send_recv.hpp>
 #include <tutti/collective/split.hpp>
+#include <tutti/detail/communicator/access.hpp>
+#include <tutti/detail/communicator/wait.hpp>
 #include <tutti/detail/core/fork_guard.hpp>
 #include <tutti/extend/any_length.hpp>
 #include <tutti/extend/expects.hpp>
@@ -46,11 +48,13 @@ struct settings {
   bool background = false;
 };
 
-/// The limit for an operation that a number of nanoseconds stands for.
+/// The limit for an operation that a number of nanoseconds stands for; 0: the default.
 /// @throws precondition_error if it is negative
 [[nodiscard]] inline duration limit_of(std::int64_t nanoseconds) {
   expects(nanoseconds >= 0, "a deadline is a number of nanoseconds, or TUTTI_NO_DEADLINE, and not ", nanoseconds);
-  return nanoseconds == TUTTI_NO_DEADLINE ? no_deadline : std::chrono::nanoseconds(nanoseconds);
+  return nanoseconds == 0                   ? settings().deadline
+         : nanoseconds == TUTTI_NO_DEADLINE ? no_deadline
+                                            : std::chrono::nanoseconds(nanoseconds);
 }
 
 /// The blocks of an operation as c.h describes them: a count, or the lengths for all ranks.
@@ -93,7 +97,7 @@ struct tutti_world {
   [[nodiscard]] virtual char const* transport() const = 0;
   virtual void set_deadline(tutti::duration limit) = 0;
   virtual void abort(std::string_view reason) const = 0;
-  [[nodiscard]] virtual std::string explain(std::string_view operation, std::size_t bytes) const = 0;
+  [[nodiscard]] virtual std::string explain(std::string_view operation, std::size_t bytes) = 0;
   virtual void poll() = 0;
   /// A part of this world, or null if this rank is in none.
   [[nodiscard]] virtual std::unique_ptr<tutti_world> split(std::uint32_t colour, std::int64_t key) = 0;
@@ -168,23 +172,30 @@ class world_over final : public tutti_world {
   char const* transport() const override { return Transport::name.data(); }
 
   void set_deadline(duration limit) override {
-    run_alone([&] {
+    run_between([&] {
       world_.deadline(limit);
       for_each_operator([&](auto& o) { o.deadline(limit); });
     });
   }
   void abort(std::string_view reason) const override { world_.abort(reason); }
   void poll() override {
-    if (!background_) {
-      world_.poll();
+    if (background_) {
+      return;
+    }
+    world_.poll();
+    if (time_point const now = world_.transport().now(); now - last_look_ >= between_looks) {
+      last_look_ = now;
+      access::state(world_).probe();  // deadlines and lost ranks
     }
   }
-  std::string explain(std::string_view operation, std::size_t bytes) const override {
+  std::string explain(std::string_view operation, std::size_t bytes) override {
     std::string text;
-    for_each_op([&](auto op) {
-      if (name_of(op) == operation) {
-        text = best_.explain(op, bytes);
-      }
+    run_between([&] {
+      for_each_op([&](auto op) {
+        if (name_of(op) == operation) {
+          text = best_.explain(op, bytes);
+        }
+      });
     });
     return text.empty() ? "no operation with a choice of schedules is called \"" + std::string(operation) + "\"" : text;
   }
@@ -367,13 +378,16 @@ class world_over final : public tutti_world {
     if (starts) {
       return background_->start(kind, [&operation, arguments...] { return operation.start(arguments...); });
     }
-    background_->run(
-        kind, [&] { operation(arguments...); }, [&] { return operation.start(arguments...); });
+    background_->run(kind, [&] { return operation.start(arguments...); });
     return nullptr;
   }
   template <class F>
   void run_alone(F f) {
     background_ ? background_->run_alone(f) : f();
+  }
+  template <class F>
+  void run_between(F f) {
+    background_ ? background_->run_between(f) : f();
   }
 
   template <class F>
@@ -392,10 +406,10 @@ class world_over final : public tutti_world {
   }
   /// Prefers a topology for all operations that it offers, or what a text of preferences says.
   void prefer(std::string const& wish) {
-    if (wish.empty() || wish == "automatic") {
+    if (wish.empty()) {
       return;
     }
-    if (wish.find('=') != std::string::npos) {
+    if (wish.find_first_of("=:") != std::string::npos) {
       best_.prefer(wish);
       return;
     }
@@ -404,6 +418,7 @@ class world_over final : public tutti_world {
 
   settings settings_;
   direct_request::list observed_requests_;
+  time_point last_look_{};
   communicator world_;
   automatic best_;
   tutti::allreduce<communicator, automatic, any_reduction> allreduce_{world_, best_, any_sum()};
