@@ -65,7 +65,8 @@ foreach(linker IN ITEMS lld gold)  # gold is twice as fast as the usual one, lld
   endif()
 endforeach()
 foreach(component IN LISTS tutti_available)
-  if(NOT component MATCHES "^(c|nn|nn_images|mpi|cuda|secure)$")  # they bring libraries that start with a program: linked only where used
+  # Others bring libraries that start with a program, so they are linked only where they are used.
+  if(NOT component MATCHES "^(c|nn|nn_images|mpi|cuda|secure)$")
     target_link_libraries(tutti_program INTERFACE tutti::${component})
   endif()
 endforeach()

@@ -15,8 +15,8 @@ import sys
 
 BOX, GAP, LAYER, MARGIN = 26, 12, 62, 12
 COMPONENTS = ["c", "secure", "simulation", "verbs", "in_network", "cuda", "nn"]
-COLOURS = {"": "#dbe7f5", "c": "#ece3f5", "secure": "#d5efec", "simulation": "#e3f1dc", "verbs": "#f7e6d0", "in_network": "#f5dcdc",
-           "cuda": "#e8dff3", "nn": "#f3f0c8"}
+COLOURS = {"": "#dbe7f5", "c": "#ece3f5", "secure": "#d5efec", "simulation": "#e3f1dc", "verbs": "#f7e6d0",
+           "in_network": "#f5dcdc", "cuda": "#e8dff3", "nn": "#f3f0c8"}
 
 
 def read_table(path):

@@ -225,8 +225,10 @@ TUTTI_DECL void progress_list::drop(progress_entry& entry) noexcept {
 }
 TUTTI_DECL void progress_list::forget() noexcept {
   lock();
-  for (progress_entry* entry = first_.load(std::memory_order_relaxed); entry != nullptr; entry = entry->next) {
-    entry->list.store(nullptr, std::memory_order_release);
+  for (progress_entry* entry = first_.load(std::memory_order_relaxed); entry != nullptr;) {
+    progress_entry* const next = entry->next;
+    entry->list.store(nullptr, std::memory_order_release);  // another thread may take it from now on
+    entry = next;
   }
   first_.store(nullptr, std::memory_order_relaxed);
   last_.store(nullptr, std::memory_order_relaxed);

@@ -20,7 +20,7 @@ tutti_add_compiled(${CMAKE_CURRENT_LIST_DIR}/../../include)
 foreach(component IN LISTS tutti_FIND_COMPONENTS)
   if(NOT TARGET tutti::${component})
     set(tutti_FOUND FALSE)
-    set(tutti_NOT_FOUND_MESSAGE "tutti::${component}: there is no such component; there are tutti, tcp, simulation \
+    set(tutti_NOT_FOUND_MESSAGE "tutti::${component}: there is no such component; there are tutti, c, tcp, simulation \
 and in_network, and asio, secure and verbs with the options with_asio, with_secure and with_verbs")
   endif()
 endforeach()
@@ -74,7 +74,7 @@ class TuttiConan(ConanFile):
         self.cpp_info.set_property("cmake_file_name", "tutti")
         module = os.path.join("lib", "cmake", "conan-official-tutti-targets.cmake")
         self.cpp_info.set_property("cmake_build_modules", [module])
-        needs = {"tutti": [], "tcp": ["tutti"], "simulation": ["tutti"], "in_network": ["tutti"]}
+        needs = {"tutti": [], "c_headers": ["tutti"], "tcp": ["tutti"], "simulation": ["tutti"], "in_network": ["tutti"]}
         if self.options.with_asio:
             needs["asio"] = ["tutti", "boost::headers"]
         if self.options.with_secure:
