@@ -32,7 +32,7 @@ struct automatic_options {
   duration budget = std::chrono::milliseconds(20);
   bool remeasure = false;  ///< measure even if a profile is known
   /// Keep the profile for later worlds of this process over the same transport, with as many ranks on the same hosts.
-  /// For programs that make worlds again and again; transports with the same options. Equal on all ranks.
+  /// For programs that make many worlds, whose transports have the same options. Equal on all ranks.
   bool keep = false;
 };
 
