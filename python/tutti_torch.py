@@ -8,6 +8,7 @@
 """
 import atexit
 import ctypes
+import datetime
 import functools
 import itertools
 import json
@@ -29,7 +30,7 @@ from tutti_collectives.library import error_room, lib
 _TYPES = {getattr(torch, name): number for name, number in library.TYPES.items() if hasattr(torch, name)}
 _BYTE = library.TYPES["byte"]
 
-# The key of a reduction is its hash, which is its number in all versions: comparisons take ten times as long.
+# Keys are hashes of operators, because comparing operators is slow.
 _OPERATORS = {hash(getattr(dist.ReduceOp, name)): library.OPERATORS[ours] for name, ours in (
     ("SUM", "sum"), ("AVG", "mean"), ("PRODUCT", "prod"), ("MIN", "min"), ("MAX", "max"), ("BAND", "bit_and"),
     ("BOR", "bit_or"), ("BXOR", "bit_xor"))}
@@ -39,11 +40,12 @@ _OPERATORS_OF_BOOL = {hash(getattr(dist.ReduceOp, name)): library.OPERATORS[ours
 _AVERAGE = hash(dist.ReduceOp.AVG)
 
 # Seconds that a group which is destroyed gives to operations under way; they are given up then.
-_PATIENCE = 5
+_GRACE_PERIOD = 5
 
 
 def _check(code):
-    """Raises the error of the last call of this thread unless `code` is 0, with torch's word for a deadline."""
+    """Raises the error of the last call of this thread unless `code` is 0; calls a deadline a timeout, as torch does.
+    """
     if code:
         error = library.Error(error_room.record)
         if error.kind == library.Kind.DEADLINE:
@@ -66,6 +68,8 @@ def _operator(options, tensor):
 
 
 def _refuse(tensor):
+    if tensor.is_quantized:
+        raise ValueError(f"tutti: a tensor is quantized ({tensor.dtype}): call tensor.dequantize()")
     if not tensor.is_cpu:
         raise ValueError(f"tutti: a tensor is on {tensor.device}, and tutti takes those on the CPU: call tensor.cpu(), "
                          "or use another backend for that device")
@@ -74,11 +78,32 @@ def _refuse(tensor):
     raise ValueError(f"tutti: no reduction of {tensor.dtype}; convert the tensor to another dtype")
 
 
-def _contiguous(tensor):
-    """Returns the tensor, or a copy of it whose elements lie one after the other."""
-    if not tensor.is_cpu or tensor.layout is not torch.strided:
+def _expect_elements(tensor):
+    """Expects a tensor whose elements are numbers in the memory of the CPU."""
+    if not tensor.is_cpu or tensor.layout is not torch.strided or tensor.is_quantized:
         _refuse(tensor)
-    return tensor if tensor.is_contiguous() else tensor.detach().contiguous()
+
+
+def _expect_one_dtype(*tensors):
+    if any(tensor.dtype is not tensors[0].dtype for tensor in tensors):
+        names = " and ".join(sorted({str(tensor.dtype) for tensor in tensors}))
+        raise ValueError(f"tutti: tensors of {names} in one call: convert them to one dtype by tensor.to()")
+
+
+def _expect_sizes(tensors, blocks, number=1):
+    """Expects tensors of the dtype of these blocks, each with as many elements as a number of them."""
+    found, expected = [tensor.numel() for tensor in tensors], [number * block.numel() for block in blocks]
+    if found != expected:
+        raise ValueError(f"tutti: tensors of {found} elements, and not of {expected}")
+    _expect_one_dtype(*tensors, *blocks)
+
+
+def _contiguous(tensor):
+    """Returns the tensor, or a copy of it whose elements lie one after the other, neither conjugated nor negated."""
+    _expect_elements(tensor)
+    if tensor.is_contiguous() and not tensor.is_conj() and not tensor.is_neg():
+        return tensor
+    return tensor.detach().resolve_conj().resolve_neg().contiguous()
 
 
 def _copy(source, target):
@@ -109,15 +134,16 @@ def _lengths(numbers):
 
 def _flat(tensors):
     """Returns the elements of all tensors in one."""
+    _expect_one_dtype(*tensors)
     with torch.no_grad():
         return torch.cat([_contiguous(tensor).view(-1) for tensor in tensors])
 
 
 def _room(tensors):
     """Returns a tensor that has room for the elements of all."""
+    _expect_one_dtype(*tensors)
     for tensor in tensors:
-        if not tensor.is_cpu or tensor.layout is not torch.strided:
-            _refuse(tensor)
+        _expect_elements(tensor)
     return torch.empty(sum(tensor.numel() for tensor in tensors), dtype=tensors[0].dtype)
 
 
@@ -136,8 +162,8 @@ def _one(tensors):
 
 
 def _caller_waits():
-    """Tells how the function of torch.distributed that called the group continues: True if it waits at once, False if it
-    returns the Work. None if another function did, such as DDP's reducer, which is C++.
+    """Returns True if the function of torch.distributed that called the group waits at once, False if it returns the
+    Work, None if another function called, such as DDP's reducer in C++.
 
     No option says so in all versions of torch, but its functions have an argument `async_op`.
     """
@@ -159,20 +185,23 @@ class _Work(c10d.Work):
     def __init__(self, group=None, result=(), finish=None, keep=()):
         super().__init__()
         self._group, self._result, self._finish, self._keep = group, result, finish, keep
-        self._request = self._error = self._future = self._sender = None
+        self._request = self._error = self._future = self._completion = self._sender = None
         self._lock = threading.RLock()
 
     def wait(self, timeout=None):
+        seconds = timeout.total_seconds() if timeout is not None else 0
+        has_limit, is_late = seconds > 0, False
         with self._lock:
             if self._request is not None:
-                at_most = timeout.total_seconds() if timeout is not None else 0
-                code = lib.tutti_wait(ctypes.byref(self._request), int(at_most * 1e9) if at_most > 0 else -1,
-                                      error_room.at)
-                if code == library.NOT_YET:
-                    raise RuntimeError(f"tutti: wait timed out after {at_most} s; the operation continues")
-                self._end(code)
-        if self._future is not None:
-            self._future.wait()
+                limit = min(int(seconds * 1e9), library.NO_DEADLINE) if has_limit else -1
+                code = lib.tutti_wait(ctypes.byref(self._request), limit, error_room.at)
+                is_late = code == library.NOT_YET
+                if not is_late:
+                    self._end(code)
+        if self._completion is not None:
+            is_late = not self._completion.wait(min(seconds, threading.TIMEOUT_MAX) if has_limit else None)
+        if is_late:
+            raise RuntimeError(f"tutti: wait timed out after {seconds} s; the operation continues")
         if self._error is not None:
             raise self._error
         return True
@@ -228,7 +257,9 @@ class _Work(c10d.Work):
             if self._future is None:
                 base = torch.futures.Future()
                 # C++ takes an exception that is set in a Python future for a value; one that is raised is an error.
-                self._future = base.then(_outcome)
+                self._future, completion = base.then(_outcome), threading.Event()
+                self._future.add_done_callback(lambda _: completion.set())
+                self._completion = completion
                 request, self._request = self._request, None
                 if request is not None:
                     ticket = next(_tickets)
@@ -258,21 +289,34 @@ def _outcome(base):
 
 _tickets = itertools.count(1)
 _handed_over = {}
-_callbacks = threading.local()
 
 
-def _ended(ticket, failure, error):
-    """Ends a work that was handed over. A thread of the library calls it."""
+class _Callbacks(threading.local):
+    """`running` is True in a thread while the library calls a function in it."""
+
+    running = False
+
+
+_callbacks = _Callbacks()
+
+
+def _complete(ticket, failure, error):
     work, base = _handed_over.pop(ticket)
     if failure:
         ctypes.memmove(error_room.at, error, ctypes.sizeof(library.ErrorRecord))
     with work._lock:
         work._end(failure)
-    _callbacks.running = True
+    base.set_result((work._result, work._error))
+
+
+def _ended(ticket, failure, error):
+    """Ends a work that was handed over, which may be the last that refers to its group. The library's thread calls it.
+    """
+    outer, _callbacks.running = _callbacks.running, True
     try:
-        base.set_result((work._result, work._error))
+        _complete(ticket, failure, error)
     finally:
-        _callbacks.running = False
+        _callbacks.running = outer
 
 
 _on_end = library.END(_ended)
@@ -287,13 +331,26 @@ def _completed(result):
 _done = _Work()
 
 
-def _meet(store, rank, size):
+def _meet(store, rank, size, timeout):
     """Returns a prefix of keys that is equal on all ranks and that no earlier world has used, though the store may hold
     the keys of one. Checks that all ranks have libraries that understand each other.
 
     Rank 0 lists what the ranks present themselves with, and all of them confirm a list that has their own part.
     """
-    def present(name):
+    until = time.monotonic() + timeout.total_seconds()
+
+    def late(other):
+        waits = ", or waits for a rank that has not" if other == 0 and size > 2 else ""
+        return RuntimeError(f"tutti: rank {other} has not joined within {timeout.total_seconds():g} s{waits}")
+
+    def present(name, owner):
+        left = max(until - time.monotonic(), 0.001)
+        try:
+            store.wait([name], datetime.timedelta(seconds=left))
+        except Exception as error:  # stores and versions of torch have several for a timeout
+            if time.monotonic() < until - 0.01:
+                raise
+            raise late(owner) from error
         return store.get(name).decode()
 
     own = json.dumps([secrets.token_hex(8), library.INTERFACE, lib.tutti_version().decode()])
@@ -301,19 +358,22 @@ def _meet(store, rank, size):
     proposal = None
     while True:
         if rank == 0:
-            found = json.dumps([own] + [present(f"hello/{r}") for r in range(1, size)])
+            found = json.dumps([own] + [present(f"hello/{r}", r) for r in range(1, size)])
             if found != proposal:
                 proposal = found
                 store.set("proposal", proposal)
-            if all(present(f"accepted/{r}") == proposal for r in range(1, size)):
+            missing = [r for r in range(1, size) if present(f"accepted/{r}", r) != proposal]
+            if not missing:
                 store.set("agreed", proposal)
                 break
         else:
-            proposal = present("proposal")
+            missing, proposal = [0], present("proposal", 0)
             if json.loads(proposal)[rank:rank + 1] == [own]:
                 store.set(f"accepted/{rank}", proposal)
-                if present("agreed") == proposal:
+                if present("agreed", 0) == proposal:
                     break
+        if time.monotonic() > until:
+            raise late(missing[0])
         time.sleep(0.001)
     ranks = [json.loads(each) for each in json.loads(proposal)]
     for other, (_, interface, version) in enumerate(ranks):
@@ -324,12 +384,19 @@ def _meet(store, rank, size):
     return ranks[0][0] + "/"
 
 
+def _texts(options):
+    """Returns a copy of the options of the caller."""
+    if not isinstance(options or {}, dict) or not all(isinstance(text, str) for text in (options or {}).values()):
+        raise TypeError(f"tutti: pg_options is {options!r}, and has to be a dictionary of texts")
+    return dict(options or {})
+
+
 def _store_record(store, prefix, errors):
     def put(_, key, data, size):
         try:
             store.set(prefix + key.decode(), ctypes.string_at(data, size))
             return 0
-        except Exception as error:
+        except BaseException as error:
             errors.append(error)
             return -1
 
@@ -338,7 +405,7 @@ def _store_record(store, prefix, errors):
             value = store.get(prefix + key.decode())
             ctypes.memmove(to, value, min(len(value), room))
             return len(value)
-        except Exception as error:
+        except BaseException as error:
             errors.append(error)
             return -1
 
@@ -358,10 +425,12 @@ class ProcessGroupTutti(dist.ProcessGroup):
         super().__init__(rank, size)
         self._world, self._process = None, os.getpid()
         self._rank, self._size = rank, size
-        self._open = weakref.WeakSet()
+        # Weak references to works that have not ended. Any thread may change the set, also while garbage is collected.
+        self._open = set()
+        self._departure = threading.RLock()
         self._coalesced = None
         self._name = self._description = ""
-        options = dict(options or {})
+        options = _texts(options)
         record = library.OptionsRecord(ctypes.sizeof(library.OptionsRecord), background=1)
         record.deadline = min(int(timeout.total_seconds() * 1e9), library.NO_DEADLINE)
         for name in ("transport", "topology"):
@@ -370,11 +439,13 @@ class ProcessGroupTutti(dist.ProcessGroup):
             raise ValueError(f"tutti: no option {sorted(options)}; there are transport and topology")
         errors = []
         try:
-            meeting = _store_record(store, _meet(store, rank, size), errors)
+            meeting = _store_record(store, _meet(store, rank, size, timeout), errors)
             world = ctypes.c_void_p()
             _check(lib.tutti_join_store(ctypes.byref(meeting), rank, size, ctypes.byref(record), ctypes.byref(world),
                                        error_room.at))
         except library.Error as error:
+            if errors and not isinstance(errors[0], Exception):
+                raise errors[0] from None
             raise error from (errors[0] if errors else None)
         self._world = world.value
         _groups.add(self)
@@ -396,23 +467,27 @@ class ProcessGroupTutti(dist.ProcessGroup):
         return self._world is not None and self._process == os.getpid()
 
     def remember(self, work):
-        self._open.add(work)
+        self._open.add(weakref.ref(work, self._open.discard))
 
     def forget(self, work):
-        self._open.discard(work)
+        self._open.discard(weakref.ref(work))
 
     def shutdown(self):
         """Leaves the world. Operations under way get some seconds, and are given up then."""
-        if self.is_own():
-            if not self._have_ended():
-                self.abort()
-                self._have_ended()
-            world, self._world = self._world, None
-            lib.tutti_leave(world)
+        if _callbacks.running:  # in the library's thread, which cannot wait for its own end
+            threading.Thread(target=self.shutdown).start()
+            return
+        with self._departure:
+            if self.is_own():
+                if not self._have_ended():
+                    self.abort()
+                    self._have_ended()
+                world, self._world = self._world, None
+                lib.tutti_leave(world)
 
     def _have_ended(self):
-        until = time.monotonic() + _PATIENCE
-        while not all(work.is_completed() for work in list(self._open)):
+        until = time.monotonic() + _GRACE_PERIOD
+        while not all(work is None or work.is_completed() for work in [one() for one in self._open.copy()]):
             if time.monotonic() > until:
                 return False
             time.sleep(0.0005)
@@ -452,7 +527,9 @@ class ProcessGroupTutti(dist.ProcessGroup):
         A collective that C++ calls runs at once, too: handing it to another thread costs more than it hides, and the
         functions that wait for its future then run in the same order on all ranks.
         """
-        if waits is not False or getattr(_callbacks, "running", False):
+        if self._world is None:
+            raise RuntimeError("tutti: this process group was destroyed")
+        if waits is not False or _callbacks.running:
             _check(function(self._world, *arguments, None, error_room.at))
             if finish is not None:
                 finish()
@@ -461,7 +538,11 @@ class ProcessGroupTutti(dist.ProcessGroup):
             return _Work(result=result) if waits is False else c10d._create_work_from_future(_completed(result))
         work = _Work(self, result, finish, keep)
         request = ctypes.c_void_p()
-        _check(function(self._world, *arguments, ctypes.byref(request), error_room.at))
+        try:
+            _check(function(self._world, *arguments, ctypes.byref(request), error_room.at))
+        except library.Error:
+            self._coalesced = None
+            raise
         work._request = request
         self.remember(work)
         if self._coalesced is not None:
@@ -506,6 +587,7 @@ class ProcessGroupTutti(dist.ProcessGroup):
     def allgather(self, outputs, inputs, opts=None):
         parts, own = _one(outputs), _contiguous(_one(inputs))
         self._expect(parts)
+        _expect_one_dtype(own, *parts)
         if own.numel() != parts[self._rank].numel():
             raise ValueError(f"tutti: rank {self._rank} gathers {own.numel()} elements into a tensor of "
                              f"{parts[self._rank].numel()}")
@@ -518,8 +600,9 @@ class ProcessGroupTutti(dist.ProcessGroup):
         return self._allgather_into(_caller_waits(), output, own)
 
     def _allgather_into(self, waits, output, own, finish=None, result=None):
+        _expect_one_dtype(own, output)
         own, flat = _contiguous(own), _contiguous(output)
-        if _bytes(own) * self._size != _bytes(flat):
+        if own.numel() * self._size != flat.numel():
             raise ValueError(f"tutti: {self._size} ranks gather {own.numel()} elements each into a tensor of "
                              f"{flat.numel()}")
         finish = finish or _copy_back(flat, output)
@@ -527,6 +610,9 @@ class ProcessGroupTutti(dist.ProcessGroup):
                          flat.data_ptr(), _bytes(flat), None, _BYTE)
 
     def allgather_coalesced(self, outputs, inputs, opts=None):
+        self._expect(outputs)
+        for of_rank in outputs:
+            _expect_sizes(of_rank, inputs)
         flat = _flat(inputs)
         parts = flat.new_empty((self._size, flat.numel()))
 
@@ -536,6 +622,7 @@ class ProcessGroupTutti(dist.ProcessGroup):
         return self._allgather_into(_caller_waits(), parts, flat, finish, [t for each in outputs for t in each])
 
     def allgather_into_tensor_coalesced(self, outputs, inputs, opts=None):
+        _expect_sizes(outputs, inputs, self._size)
         flat = _flat(inputs)
         parts = flat.new_empty((self._size, flat.numel()))
 
@@ -550,9 +637,8 @@ class ProcessGroupTutti(dist.ProcessGroup):
         parts = _one(outputs) if self._rank == opts.rootRank else []
         flat = finish = None
         if self._rank == opts.rootRank:
-            self._expect(parts)
+            self._expect(parts, own)
             flat = _room(parts)
-            self._expect_bytes(flat, own)
             finish = functools.partial(_part, flat, parts)
         return self._run(_caller_waits(), parts, finish, (own, flat), lib.tutti_gather, own.data_ptr(),
                          None if flat is None else flat.data_ptr(), _bytes(own) * self._size, None, _BYTE,
@@ -563,9 +649,8 @@ class ProcessGroupTutti(dist.ProcessGroup):
         own = _contiguous(tensor)
         flat = None
         if self._rank == opts.rootRank:
-            self._expect(_one(inputs))
+            self._expect(_one(inputs), own)
             flat = _flat(_one(inputs))
-            self._expect_bytes(flat, own)
         finish = _copy_back(own, tensor)
         return self._run(_caller_waits(), [tensor], finish, (own, flat), lib.tutti_scatter,
                          None if flat is None else flat.data_ptr(), own.data_ptr(), _bytes(own) * self._size, None,
@@ -581,6 +666,7 @@ class ProcessGroupTutti(dist.ProcessGroup):
         return self._reduce_scatter_into(_caller_waits(), output, parts, opts)
 
     def _reduce_scatter_into(self, waits, output, parts, opts, lengths=None, finish=None, result=None):
+        _expect_one_dtype(output, parts)
         own, flat = _contiguous(output), _contiguous(parts)
         lengths = lengths or [own.numel()] * self._size
         if sum(lengths) != flat.numel() or lengths[self._rank] != own.numel():
@@ -591,19 +677,23 @@ class ProcessGroupTutti(dist.ProcessGroup):
                          own.data_ptr(), flat.numel(), _lengths(lengths), _type(flat), _operator(opts, flat))
 
     def reduce_scatter_tensor_coalesced(self, outputs, inputs, opts=None):
-        flat = torch.cat([_contiguous(tensor).view(self._size, -1) for tensor in inputs], 1)
+        _expect_sizes(inputs, outputs, self._size)
         own = _room(outputs)
+        flat = torch.cat([_contiguous(part).view(self._size, output.numel())
+                          for part, output in zip(inputs, outputs)], 1)
         return self._reduce_scatter_into(_caller_waits(), own, flat, opts, None, functools.partial(_part, own, outputs),
                                          outputs)
 
     def alltoall(self, outputs, inputs, opts=None):
         self._expect(outputs)
         self._expect(inputs)
+        _expect_one_dtype(*outputs, *inputs)
         outgoing, incoming = _flat(inputs), _room(outputs)
         return self._alltoallv(_caller_waits(), incoming, outgoing, [_bytes(t) for t in outputs],
                                [_bytes(t) for t in inputs], functools.partial(_part, incoming, outputs), outputs)
 
     def alltoall_base(self, output, own, output_splits, input_splits, opts=None):
+        _expect_one_dtype(output, own)
         incoming, outgoing = _contiguous(output), _contiguous(own)
         finish = _copy_back(incoming, output)
         return self._alltoallv(_caller_waits(), incoming, outgoing, self._split(incoming, output_splits),
@@ -667,17 +757,15 @@ class ProcessGroupTutti(dist.ProcessGroup):
         self._coalesced = []
 
     def _end_coalescing(self, *unused):
-        works, self._coalesced = self._coalesced, None
+        works, self._coalesced = self._coalesced or [], None
         return _All(works)
 
-    def _expect(self, parts):
+    def _expect(self, parts, own=None):
+        """Expects one tensor for each rank, with as many elements as `own` and its dtype."""
         if len(parts) != self._size:
             raise ValueError(f"tutti: {len(parts)} tensors for {self._size} ranks; give one for each rank")
-
-    def _expect_bytes(self, flat, own):
-        if _bytes(flat) != _bytes(own) * self._size:
-            raise ValueError(f"tutti: tensors of {_bytes(flat)} bytes for {self._size} ranks with {_bytes(own)} bytes "
-                             "each")
+        if own is not None:
+            _expect_sizes(parts, [own] * self._size)
 
 
 class _All(_Work):
@@ -692,6 +780,18 @@ class _All(_Work):
 
     def is_completed(self):
         return all([work.is_completed() for work in self._works])
+
+    def is_success(self):
+        return all([work.is_success() for work in self._works])
+
+    def exception(self):
+        return next((work.exception() for work in self._works if work.exception() is not None), None)
+
+    def get_future(self):
+        def outcome(all_ended):
+            all_ended.value()
+            return list(self._result)
+        return torch.futures.collect_all([work.get_future() for work in self._works]).then(outcome)
 
 
 def _tagged(tensor, tag):

@@ -13,13 +13,13 @@ import itertools
 import multiprocessing
 import os
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 import traceback
+import weakref
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
@@ -31,6 +31,7 @@ except ImportError as error:
     print(f"SKIP: {error}; Debian has it in python3-torch")
     sys.exit(0)
 
+import ranks
 import tutti_torch
 from tutti_collectives import library
 
@@ -249,6 +250,42 @@ def batches(store, rank, size):
     dist.destroy_process_group()
 
 
+def dtypes(rank, size):
+    """Tensors of different dtypes, or of other lengths than the blocks, are refused before anything is written."""
+    group, floats, doubles = dist.group.WORLD, torch.ones(4), torch.ones(4, dtype=torch.float64)
+    half, root = doubles[:2], dist.GatherOptions()
+    root.rootRank = rank
+    scatters = dist.ScatterOptions()
+    scatters.rootRank = rank
+    for call, *arguments in ((group.allgather, [[half, half]], [floats[:2]]),
+                             (group.allgather, [[floats[:2], half]], [floats[:2]]),
+                             (group._allgather_base, floats, half), (group._allgather_base, doubles, floats),
+                             (group.allgather_coalesced, [[half], [half]], [floats[:2]]),
+                             (group.allgather_into_tensor_coalesced, [doubles], [floats[:2]]),
+                             (group.allreduce_coalesced, [floats, doubles]),
+                             (group.gather, [[half, half]], [floats[:2]], root),
+                             (group.scatter, [floats[:2]], [[half, half]], scatters),
+                             (group.reduce_scatter, [half], [[floats[:2], floats[:2]]]),
+                             (group.reduce_scatter, [half], [[half, floats[:2]]]),
+                             (group._reduce_scatter_base, half, floats),
+                             (group.reduce_scatter_tensor_coalesced, [half], [floats]),
+                             (group.alltoall, [half, half], [floats[:2], floats[:2]]),
+                             (group.alltoall_base, doubles, floats, [], [])):
+        with expected(ValueError, "torch.float32 and torch.float64", "tensor.to()"):
+            call(*arguments)
+    for call, *arguments in ((group.gather, [[floats[:1], floats[:3]]], [floats[:2]], root),
+                             (group.scatter, [floats[:2]], [[floats[:1], floats[:3]]], scatters),
+                             (group.allgather_into_tensor_coalesced, [floats[:2], floats], [floats[:2], floats[:1]]),
+                             (group.reduce_scatter_tensor_coalesced, [floats[:2], floats[:1]], [floats[:2], floats]),
+                             (group.allgather_coalesced, [[floats], [floats[:2]]], [floats])):
+        with expected(ValueError, "elements, and not of"):
+            call(*arguments)
+    equal(floats, torch.ones(4))
+    empty, found = torch.empty(0), torch.empty(2)
+    group.reduce_scatter_tensor_coalesced([empty, found], [empty, floats]).wait()
+    equal(found, torch.full((2,), float(size)))
+
+
 @test(2)
 def places(store, rank, size):
     """Tensors that are not contiguous, and refused ones."""
@@ -268,9 +305,21 @@ def places(store, rank, size):
     weight = torch.ones(3, 2, requires_grad=True)
     dist.broadcast(weight.detach().t(), 0)
     for tensor, text in ((torch.ones(2, 2).to_sparse(), "to_dense"), (torch.ones(2, device="meta"), "tensor.cpu()"),
-                         (torch.quantize_per_tensor(torch.ones(2), 1.0, 0, torch.quint8), "quint8")):
+                         (torch.quantize_per_tensor(torch.ones(2), 1.0, 0, torch.quint8), "dequantize")):
         with expected(ValueError, text):
             dist.all_reduce(tensor)
+        with expected(ValueError, text):
+            dist.broadcast(tensor, 0)
+    conjugate = torch.tensor([complex(1 + rank, 2), 1j]).conj()
+    dist.broadcast(conjugate, 0)
+    equal(conjugate, torch.tensor([1 - 2j, -1j]))
+    found = [torch.empty(2, dtype=torch.complex64).conj() for _ in range(size)]
+    dist.group.WORLD.allgather([found], [conjugate]).wait()
+    equal(found[1 - rank], conjugate)
+    negative = torch._neg_view(torch.ones(2))
+    dist.all_reduce(negative)
+    equal(negative, torch.full((2,), -2.0))
+    dtypes(rank, size)
     for dtype, op in ((torch.int32, "AVG"), (torch.bool, "AVG")):
         with expected(ValueError, str(dtype)):
             dist.all_reduce(torch.ones(1, dtype=dtype), op=getattr(dist.ReduceOp, op))
@@ -322,16 +371,48 @@ def futures(store, rank, size):
         equal(chain.wait(), torch.full((1000,), 4.0))
     for _ in range(20):
         dist.all_reduce(torch.ones(1000), async_op=True)  # a Work that is dropped
-    if rank == 0:
-        work = dist.irecv(torch.empty(1), 1)
+    works = [dist.irecv(torch.empty(1), 1) for _ in range(2)] if rank == 0 else []
+    for work in works:
         with expected(RuntimeError, "timed out"):
             work.wait(datetime.timedelta(seconds=0.05))
         assert not work.is_completed()
+        work.get_future()
+        with expected(RuntimeError, "timed out"):
+            work.wait(datetime.timedelta(seconds=0.05))
     dist.barrier()
     if rank == 1:
         dist.send(torch.ones(1), 0)
-    else:
+        dist.send(torch.ones(1), 0)
+    for work in works:
+        assert work.wait(datetime.timedelta.max) and work.is_completed()
+    dist.destroy_process_group()
+
+
+@test(2)
+def several(store, rank, size):
+    """The Work of a coalescing manager."""
+    join(store, rank, size)
+    group = dist.group.WORLD
+    tensors = [torch.ones(10) for _ in range(3)]
+    group._start_coalescing()
+    for tensor in tensors:
+        dist.all_reduce(tensor, async_op=True)
+    work = group._end_coalescing([])
+    for tensor in work.get_future().wait():
+        equal(tensor, torch.full((10,), 2.0))
+    assert work.is_success() and work.exception() is None and len(work.result()) == 3
+    group._start_coalescing()
+    with expected(library.Error, "has no reduction"):
+        dist.all_reduce(torch.ones(1), op=dist.ReduceOp.BAND, async_op=True)
+    assert group._coalesced is None
+    group._start_coalescing()
+    dist.all_reduce(torch.ones(1 + rank), async_op=True)
+    work = group._end_coalescing([])
+    with expected(RuntimeError, "allreduce"):
+        work.get_future().wait()
+    with expected(library.Error, "allreduce"):
         work.wait()
+    assert not work.is_success() and work.exception().kind == library.Kind.MISMATCH
     dist.destroy_process_group()
 
 
@@ -340,10 +421,10 @@ def subgroups(store, rank, size):
     join(store, rank, size)
     for turn in range(3):
         groups = [dist.new_group([0, 1]), dist.new_group([1, 2]), dist.new_group()]
-        for group, ranks in zip(groups, ([0, 1], [1, 2], [0, 1, 2])):
+        for group, members in zip(groups, ([0, 1], [1, 2], [0, 1, 2])):
             found = torch.tensor([10.0 ** rank])
             dist.all_reduce(found, group=group)
-            equal(found, torch.tensor([sum(10.0 ** r for r in ranks) if rank in ranks else 10.0 ** rank]))
+            equal(found, torch.tensor([sum(10.0 ** r for r in members) if rank in members else 10.0 ** rank]))
         if turn == 1:
             dist.destroy_process_group(groups[2])
     dist.destroy_process_group()
@@ -489,22 +570,27 @@ def killed(store, rank, size):
     start = time.monotonic()
     with expected(library.Error, "rank 1"):
         dist.all_reduce(torch.ones(1000), group=group)
+    work = dist.all_reduce(torch.ones(1000), async_op=True)
     with expected(RuntimeError, "rank 1"):
-        dist.all_reduce(torch.ones(1000), async_op=True).get_future().wait()
+        work.get_future().wait()
+    with expected(library.Error, "rank 1"):
+        work.wait()
     with expected(RuntimeError, "rank 1"):
         ddp(torch.ones(1, 20)).sum().backward()
     try:
         dist.barrier()
     except library.Error as error:
         assert error.ranks == (1,) and error.kind == library.Kind.PEER_LOST and error.rank == rank
-    assert time.monotonic() - start < 10
+    else:
+        raise AssertionError("no error")
+    assert time.monotonic() - start < 5
     dist.destroy_process_group()
 
 
 @test(2)
 def timeouts(store, rank, size):
     join(store, rank, size)
-    group = dist.new_group(timeout=datetime.timedelta(seconds=0.3))
+    group = dist.new_group(timeout=datetime.timedelta(seconds=3))
     if rank == 0:
         try:
             dist.barrier(group=group)
@@ -526,6 +612,35 @@ def again(store, rank, size):
         group.allreduce([found]).wait()
         equal(found, torch.full((1,), 2.0))
         group.shutdown()
+        with expected(RuntimeError, "was destroyed"):
+            group.allreduce([found])
+
+
+@test(2)
+def callbacks(store, rank, size):
+    """Groups whose last reference goes in the library's thread, or which are destroyed there."""
+    shared = dist.FileStore(store, size)
+
+    def make():
+        return tutti_torch.ProcessGroupTutti(shared, rank, size, datetime.timedelta(seconds=50))
+    first, second, last = make(), make(), make()
+    if rank == 0:
+        is_gone = threading.Event()
+        weakref.finalize(first, is_gone.set)
+        first.recv([torch.empty(1)], 1, 0)
+        del first
+        left = second.recv([torch.empty(1)], 1, 0).get_future().then(lambda _: second.shutdown())
+        last.barrier()
+        assert is_gone.wait(10)
+        left.wait()
+        for thread in threading.enumerate():
+            if not thread.daemon and thread is not threading.current_thread():
+                thread.join()
+        assert not second.is_own()
+    else:
+        last.barrier()
+        first.send([torch.ones(1)], 0, 0).wait()
+        second.send([torch.ones(1)], 0, 0).wait()
 
 
 @test(2)
@@ -538,7 +653,37 @@ def leftovers(store, rank, size):
         shared.set("hello/1", '["0", 1, "0.0"]')
         shared.set("begin", "")
     shared.wait(["begin"])
-    assert len(tutti_torch._meet(shared, rank, size)) == 17
+    assert len(tutti_torch._meet(shared, rank, size, datetime.timedelta(seconds=50))) == 17
+
+
+@test(2)
+def absent(store, rank, size):
+    """A rank that meets no other one."""
+    alone = dist.PrefixStore(str(rank), dist.FileStore(store, size))
+    with expected(RuntimeError, f"rank {1 - rank} has not joined within 1 s"):
+        tutti_torch.ProcessGroupTutti(alone, rank, size, datetime.timedelta(seconds=1))
+
+
+@test(2)
+def interrupted(store, rank, size):
+    """Ctrl-C while the library calls the store is no error of the library."""
+    class Store:
+        def __init__(self, shared):
+            self.wait, self.shared = shared.wait, shared
+
+        def set(self, key, value):
+            self.check(key)
+            self.shared.set(key, value)
+
+        def get(self, key):
+            self.check(key)
+            return self.shared.get(key)
+
+        def check(self, key):
+            if key.partition("/")[0] not in ("hello", "proposal", "accepted", "agreed"):
+                raise KeyboardInterrupt
+    with expected(KeyboardInterrupt):
+        tutti_torch.ProcessGroupTutti(Store(dist.FileStore(store, size)), rank, size, datetime.timedelta(seconds=50))
 
 
 @test(2)
@@ -556,6 +701,9 @@ def options(store, rank, size):
     dist.destroy_process_group()
     with expected(ValueError, "'speed'"):
         join(store + "2", rank, size, pg_options={"speed": "high"})
+    for wrong in (["ring"], {"topology": 3}):
+        with expected(TypeError, "has to be a dictionary of texts"):
+            tutti_torch.ProcessGroupTutti(None, rank, size, datetime.timedelta(seconds=50), wrong)
 
 
 ENDINGS = {
@@ -563,6 +711,7 @@ ENDINGS = {
     "destroyed": "dist.all_reduce(x); dist.destroy_process_group()",
     "not destroyed": "ddp = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(3, 3)); dist.all_reduce(x)",
     "dropped work": "dist.all_reduce(x, async_op=True)",
+    "dropped, destroyed": "dist.all_reduce(x, async_op=True); dist.destroy_process_group()",
     "works in a global": "works = [dist.all_reduce(x, async_op=True) for _ in range(3)]",
     "future": "f = dist.all_reduce(x, async_op=True).get_future().then(lambda f: f.value())",
     "sent": "w = dist.isend(x, 1) if rank == 0 else dist.recv(x, 0)",
@@ -571,25 +720,37 @@ ENDINGS = {
 }
 
 
+def run_ending(ending, rank, port):
+    """Runs the end of a program, in a group whose store rank 0 makes at a port that it passes to rank 1."""
+    receives, sends = port
+    of_torch_2 = {"use_libuv": False} if torch.__version__ >= "2.4" else {}
+    store = dist.TCPStore("127.0.0.1", receives.recv() if rank else 0, 2, rank == 0, wait_for_workers=False,
+                          **of_torch_2)
+    if rank == 0:
+        sends.send(store.port)
+    dist.init_process_group("tutti", store=store, rank=rank, world_size=2)
+    dist.barrier()  # the store ends with rank 0
+    globals().update(x=torch.ones(1000), rank=rank)
+    exec(ending, globals())
+
+
 def endings():
     """Programs end in all these ways, through the end of the interpreter, with no output."""
     for name, ending in ENDINGS.items():
-        with tempfile.TemporaryFile() as output, socket.socket() as unused:
-            unused.bind(("127.0.0.1", 0))
-            port = unused.getsockname()[1]
-            unused.close()
-            children = []
+        with tempfile.TemporaryFile() as output:
+            children, port = [], multiprocessing.Pipe(duplex=False)
             for rank in range(2):
                 children.append(os.fork())
                 if children[-1] == 0:
                     signal.alarm(LIMIT)
                     os.dup2(output.fileno(), 1)
                     os.dup2(output.fileno(), 2)
-                    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), RANK=str(rank), WORLD_SIZE="2",
-                                      USE_LIBUV="0")
-                    dist.init_process_group("tutti")
-                    dist.barrier()  # the store ends with rank 0
-                    exec(ending, {**globals(), "x": torch.ones(1000), "rank": rank})
+                    try:
+                        run_ending(ending, rank, port)
+                    except BaseException:
+                        traceback.print_exc()
+                        sys.stderr.flush()
+                        os._exit(1)
                     sys.exit(0)
             codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
             output.seek(0)
@@ -597,13 +758,6 @@ def endings():
             assert codes == [0, 0] and not text, f"{name}: exit codes {codes}\n{text}"
 
 
-# The flags of torch 1.13 with Python 3.11 do not list their zero, "redirect nothing".
-TORCHRUN = """
-from torch.distributed.elastic.multiprocessing.api import Std
-Std.from_str = classmethod(lambda flags, text: flags.NONE)
-from torch.distributed.run import main
-main()
-"""
 PROGRAM = """
 import torch, torch.distributed as dist, tutti_torch
 dist.init_process_group("tutti")
@@ -625,7 +779,7 @@ def run_program(program, arguments, **environment):
 
 
 def launched():
-    found = run_program(PROGRAM, ["-c", TORCHRUN, "--standalone", "--nproc_per_node=2"])
+    found = run_program(PROGRAM, ["-c", ranks.TORCHRUN, "--standalone", "--nproc_per_node=2"])
     if "build without libuv" in found.stderr:
         print("left out: this torchrun, such as that of Debian 13, starts no program")
         return
@@ -634,7 +788,8 @@ def launched():
 
 def libraries():
     """A library that is missing, or another one."""
-    for path, text in (("/nowhere/libtutti_c.so", "missing"), ("libm.so.6", "is not tutti's C library")):
+    for path, text in (("/nowhere/libtutti_c.so", "the C library cannot be loaded: "),
+                       ("libm.so.6", "is not tutti's C library")):
         found = run_program("import tutti_torch", [], TUTTI_LIBRARY=path)
         assert found.returncode != 0 and text in found.stderr and "TUTTI_LIBRARY" in found.stderr, found.stderr
 
@@ -653,15 +808,15 @@ def run_rank(function, store, rank, size):
 def run_world(function, size, ends):
     context = multiprocessing.get_context("fork")
     with tempfile.TemporaryDirectory() as folder:
-        ranks = [context.Process(target=run_rank, args=(function, os.path.join(folder, "store"), rank, size))
+        processes = [context.Process(target=run_rank, args=(function, os.path.join(folder, "store"), rank, size))
                  for rank in range(size)]
-        for process in ranks:
+        for process in processes:
             process.start()
         until = time.monotonic() + LIMIT
-        for process in ranks:
+        for process in processes:
             process.join(max(0, until - time.monotonic()))
-        codes = [process.exitcode for process in ranks]
-        for process in ranks:
+        codes = [process.exitcode for process in processes]
+        for process in processes:
             process.kill()
         wanted = [ends.get(rank, 0) for rank in range(size)]
         assert codes == wanted, f"exit codes {codes} instead of {wanted}"
