@@ -18,7 +18,8 @@ function(tutti_add_c_test name program sanitizers)
     return()
   endif()
   add_test(NAME ${name} COMMAND ${program} ${ARGN})
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${timeout} ENVIRONMENT "${environment}" LABELS "c;${sanitizers}")
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${timeout} ENVIRONMENT "${environment}" LABELS "c;${sanitizers}"
+                                          COST 100)
   tutti_test_needs(${name} ${program})
 endfunction()
 
@@ -34,7 +35,6 @@ target_link_libraries(c_mistakes PRIVATE tutti::c_static)
 tutti_add_c_test(c_operations c_operations "address")
 tutti_add_c_test(c_operations_background c_operations "address;thread" background)
 tutti_add_c_test(c_mistakes c_mistakes "address;thread")
-set_tests_properties(c_mistakes PROPERTIES COST 100)
 
 add_test(NAME c_symbols COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/c/symbols.sh $<TARGET_FILE:tutti_c_shared>
                                 ${PROJECT_SOURCE_DIR}/include/tutti/c.h)
