@@ -386,9 +386,10 @@ def _meet(store, rank, size, timeout):
 
 def _texts(options):
     """Returns a copy of the options of the caller."""
-    if not isinstance(options or {}, dict) or not all(isinstance(text, str) for text in (options or {}).values()):
+    options = {} if options is None else options
+    if not isinstance(options, dict) or not all(isinstance(text, str) for text in options.values()):
         raise TypeError(f"tutti: pg_options is {options!r}, and has to be a dictionary of texts")
-    return dict(options or {})
+    return dict(options)
 
 
 def _store_record(store, prefix, errors):
@@ -474,6 +475,8 @@ class ProcessGroupTutti(dist.ProcessGroup):
 
     def shutdown(self):
         """Leaves the world. Operations under way get some seconds, and are given up then."""
+        if self._process != os.getpid():
+            return
         if _callbacks.running:  # in the library's thread, which cannot wait for its own end
             threading.Thread(target=self.shutdown).start()
             return

@@ -501,14 +501,15 @@ def training(store, rank, size):
 
     def with_hook(hook):
         return lambda ddp, group: ddp.register_comm_hook(group, hook)
+    halves = {"hook": with_hook(default_hooks.fp16_compress_hook), **small}
     variants = [{}, small, {"find_unused_parameters": True}, {"static_graph": True, **small}, {"workers": 2},
-                {"gradient_as_bucket_view": True}, {"hook": with_hook(default_hooks.allreduce_hook), **small},
-                {"hook": with_hook(default_hooks.fp16_compress_hook), **small}]
+                {"gradient_as_bucket_view": True}, {"hook": with_hook(default_hooks.allreduce_hook), **small}, halves]
     for variant in variants:
         weights = trained(dist.group.WORLD, rank, size, **variant)
         assert not unequal_ranks(weights), variant
         if gloo is not None:
-            assert torch.allclose(weights, trained(gloo, rank, size, **variant), atol=1e-5), variant
+            atol = 1e-4 if variant is halves else 1e-5  # backends add in different orders
+            assert torch.allclose(weights, trained(gloo, rank, size, **variant), atol=atol), variant
 
     def power(ddp, group):
         state = powerSGD_hook.PowerSGDState(group, matrix_approximation_rank=1, start_powerSGD_iter=2)
