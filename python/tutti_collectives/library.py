@@ -62,7 +62,8 @@ class OptionsRecord(ctypes.Structure):
     """tutti_options"""
 
     _fields_ = [("size", ctypes.c_size_t), ("transport", ctypes.c_char_p), ("topology", ctypes.c_char_p),
-                ("role", ctypes.c_char_p), ("deadline", ctypes.c_int64), ("background", ctypes.c_int32)]
+                ("role", ctypes.c_char_p), ("deadline", ctypes.c_int64), ("background", ctypes.c_int32),
+                ("reserved", ctypes.c_int32)]
 
 
 STORE_SET = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t)
