@@ -74,7 +74,9 @@ class TuttiConan(ConanFile):
         self.cpp_info.set_property("cmake_file_name", "tutti")
         module = os.path.join("lib", "cmake", "conan-official-tutti-targets.cmake")
         self.cpp_info.set_property("cmake_build_modules", [module])
-        needs = {"tutti": [], "c_headers": ["tutti"], "tcp": ["tutti"], "simulation": ["tutti"], "in_network": ["tutti"]}
+        needs = {"tutti": []}
+        for name in ("c_headers", "tcp", "simulation", "in_network"):
+            needs[name] = ["tutti"]
         if self.options.with_asio:
             needs["asio"] = ["tutti", "boost::headers"]
         if self.options.with_secure:
