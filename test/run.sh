@@ -21,9 +21,8 @@ Installs what is missing (Debian, Ubuntu), builds in build/dev, and runs the tes
                      "python" PyTorch, for "snippets" git, for "launchers" launchers, for "cross_" cross compilers: the
                      last two run only when they are named
   --ci               --all, with warnings as errors; installs clang, clang-format,
-                     clang-tidy, libc++, lld, Doxygen, Verilator, PyTorch and QEMU, too, if they can be had; tests all
-                     of whose cases sanitizers run are only read in build/dev; makes a third of the checks that take
-                     turns
+                     clang-tidy, libc++, lld, Doxygen, Verilator and QEMU, too, if they can be had; tests all of whose
+                     cases sanitizers run are only read in build/dev; makes a third of the checks that take turns
   --turn N           which third of the checks that take turns is made: 0, 1, 2, or "all". They are the longest of
                      those that build or emulate other systems; mutants and mistakes; sources that are only read; and
                      tests that both a sanitizer and build/dev run, under the sanitizer. The default is "all"; with
@@ -63,8 +62,8 @@ if [ "$ci" = yes ]; then
   install_optional hardware
 fi
 case $ci$only in yes* | *softroce*) install_optional softroce && install_optional verbs ;; esac
-case $ci$only in yes* | *python*) install_optional python ;; esac
 case $only in
+  *python*) install_optional python ;;
   *snippets* | *packaging*) install_optional packaging ;;
   *launchers*) install_optional launchers ;;
   *cross_*) install_optional cross ;;
