@@ -40,7 +40,7 @@ class Launchers(unittest.TestCase):
         if importlib.util.find_spec("torch") is None:
             print("SKIPPED: torchrun is not installed")
             self.skipTest("no torch")
-        self.launch(sys.executable, "-c", ranks.TORCHRUN, "--standalone", "--nproc_per_node=2")
+        self.launch(sys.executable, *ranks.torchrun())
 
     def test_no_launcher(self):
         ended = subprocess.run([sys.executable, os.path.abspath(__file__), "--case", "total"], capture_output=True,

@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,19 @@ Std.from_str = classmethod(lambda flags, text: flags.NONE)
 from torch.distributed.run import main
 main()
 """
+
+
+def torchrun():
+    """Returns the arguments of a Python that starts two ranks of this host as torchrun does, at a port that is free.
+
+    Not with --standalone, whose port is the same for all.
+    """
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    return ["-c", TORCHRUN, "--nnodes=1", "--node_rank=0", "--master_addr=127.0.0.1", f"--master_port={port}",
+            "--nproc_per_node=2"]
+
+
 LIMIT = float(os.environ.get("TUTTI_TEST_LIMIT", "100"))
 
 

@@ -780,7 +780,7 @@ def run_program(program, arguments, **environment):
 
 
 def launched():
-    found = run_program(PROGRAM, ["-c", ranks.TORCHRUN, "--standalone", "--nproc_per_node=2"])
+    found = run_program(PROGRAM, ranks.torchrun())
     if "build without libuv" in found.stderr:
         print("left out: this torchrun, such as that of Debian 13, starts no program")
         return
