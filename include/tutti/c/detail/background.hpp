@@ -171,8 +171,11 @@ class background {
         lock,
         [&] {
           *pending = start();
-          while (!is_handed_over && !pending->wait_for(std::chrono::milliseconds(1))) {
+          for (int waits = 1; !is_handed_over && !pending->wait_for(std::chrono::milliseconds(1)); ++waits) {
             is_handed_over = has_others_;
+            if (waits % 10 == 0) {
+              access::state(world_).probe();  // such a short wait looks for no lost rank
+            }
           }
         },
         [&] { is_collective_open_ = is_handed_over && kind == order::collective; });
