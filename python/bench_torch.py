@@ -30,15 +30,6 @@ class Nothing(tutti_torch.ProcessGroupTutti):
         return torch._C._distributed_c10d._create_work_from_future(future)
 
 
-def register_nothing():
-    def create(options, own):
-        return Nothing(options.store, options.group_rank, options.group_size, options.timeout, own)
-    try:
-        dist.Backend.register_backend("nothing", create, extended_api=True, devices=["cpu"])
-    except TypeError:  # torch 1.13
-        dist.Backend.register_backend("nothing", create, extended_api=True)
-
-
 def timed(function, repetitions, group):
     dist.barrier(group=group)
     start = time.perf_counter()
@@ -96,7 +87,7 @@ def train(model, optimizer, batch, steps):
 
 
 def bench_training(groups):
-    register_nothing()
+    tutti_torch.register("nothing", Nothing)
     groups = dict(groups, nothing=dist.new_group(backend="nothing"))
     print_once(f"torch {torch.__version__}, {dist.get_world_size()} ranks, images/s over those with gloo\n"
                "| model | batch | gloo images/s | tutti | nothing | share of the distance | weights |\n"

@@ -24,17 +24,17 @@ import torch.distributed as dist
 from torch._C import _distributed_c10d as c10d
 from torch.distributed import distributed_c10d
 
-from tutti_collectives import library
-from tutti_collectives.library import error_room, lib
+from tutti_collectives import binding
+from tutti_collectives.binding import error_room, lib
 
-_TYPES = {getattr(torch, name): number for name, number in library.TYPES.items() if hasattr(torch, name)}
-_BYTE = library.TYPES["byte"]
+_TYPES = {getattr(torch, name): number for name, number in binding.TYPES.items() if hasattr(torch, name)}
+_BYTE = binding.TYPES["byte"]
 
 # Keys are hashes of operators, because comparing operators is slow.
-_OPERATORS = {hash(getattr(dist.ReduceOp, name)): library.OPERATORS[ours] for name, ours in (
+_OPERATORS = {hash(getattr(dist.ReduceOp, name)): binding.OPERATORS[ours] for name, ours in (
     ("SUM", "sum"), ("AVG", "mean"), ("PRODUCT", "prod"), ("MIN", "min"), ("MAX", "max"), ("BAND", "bit_and"),
     ("BOR", "bit_or"), ("BXOR", "bit_xor"))}
-_OPERATORS_OF_BOOL = {hash(getattr(dist.ReduceOp, name)): library.OPERATORS[ours] for name, ours in (
+_OPERATORS_OF_BOOL = {hash(getattr(dist.ReduceOp, name)): binding.OPERATORS[ours] for name, ours in (
     ("SUM", "logical_or"), ("PRODUCT", "logical_and"), ("MIN", "logical_and"), ("MAX", "logical_or"),
     ("BAND", "logical_and"), ("BOR", "logical_or"), ("BXOR", "logical_xor"))}
 _AVERAGE = hash(dist.ReduceOp.AVG)
@@ -47,8 +47,8 @@ def _check(code):
     """Raises the error of the last call of this thread unless `code` is 0; calls a deadline a timeout, as torch does.
     """
     if code:
-        error = library.Error(error_room.record)
-        if error.kind == library.Kind.DEADLINE:
+        error = binding.Error(error_room.record)
+        if error.kind == binding.Kind.DEADLINE:
             error.args = (f"after the timeout of the group: {error.text}",)
         raise error
 
@@ -193,9 +193,9 @@ class _Work(c10d.Work):
         has_limit, is_late = seconds > 0, False
         with self._lock:
             if self._request is not None:
-                limit = min(int(seconds * 1e9), library.NO_DEADLINE) if has_limit else -1
+                limit = min(int(seconds * 1e9), binding.NO_DEADLINE) if has_limit else -1
                 code = lib.tutti_wait(ctypes.byref(self._request), limit, error_room.at)
-                is_late = code == library.NOT_YET
+                is_late = code == binding.NOT_YET
                 if not is_late:
                     self._end(code)
         if self._completion is not None:
@@ -226,7 +226,7 @@ class _Work(c10d.Work):
         try:
             if self._request is not None:
                 code = lib.tutti_test(ctypes.byref(self._request), error_room.at)
-                if code != library.NOT_YET:
+                if code != binding.NOT_YET:
                     self._end(code)
             return self._request is None
         finally:
@@ -303,7 +303,7 @@ _callbacks = _Callbacks()
 def _complete(ticket, failure, error):
     work, base = _handed_over.pop(ticket)
     if failure:
-        ctypes.memmove(error_room.at, error, ctypes.sizeof(library.ErrorRecord))
+        ctypes.memmove(error_room.at, error, ctypes.sizeof(binding.ErrorRecord))
     with work._lock:
         work._end(failure)
     base.set_result((work._result, work._error))
@@ -319,7 +319,7 @@ def _ended(ticket, failure, error):
         _callbacks.running = outer
 
 
-_on_end = library.END(_ended)
+_on_end = binding.END(_ended)
 
 
 def _completed(result):
@@ -353,7 +353,7 @@ def _meet(store, rank, size, timeout):
             raise late(owner) from error
         return store.get(name).decode()
 
-    own = json.dumps([secrets.token_hex(8), library.INTERFACE, lib.tutti_version().decode()])
+    own = json.dumps([secrets.token_hex(8), binding.INTERFACE, lib.tutti_version().decode()])
     store.set(f"hello/{rank}", own)
     proposal = None
     while True:
@@ -410,7 +410,7 @@ def _store_record(store, prefix, errors):
             errors.append(error)
             return -1
 
-    return library.StoreRecord(library.STORE_SET(put), library.STORE_GET(get), None)
+    return binding.StoreRecord(binding.STORE_SET(put), binding.STORE_GET(get), None)
 
 
 _groups = weakref.WeakSet()
@@ -432,8 +432,8 @@ class ProcessGroupTutti(dist.ProcessGroup):
         self._coalesced = None
         self._name = self._description = ""
         options = _texts(options)
-        record = library.OptionsRecord(ctypes.sizeof(library.OptionsRecord), background=1)
-        record.deadline = min(int(timeout.total_seconds() * 1e9), library.NO_DEADLINE)
+        record = binding.OptionsRecord(ctypes.sizeof(binding.OptionsRecord), background=1)
+        record.deadline = min(int(timeout.total_seconds() * 1e9), binding.NO_DEADLINE)
         for name in ("transport", "topology"):
             setattr(record, name, options.pop(name, "").encode() or None)
         if options:
@@ -444,7 +444,7 @@ class ProcessGroupTutti(dist.ProcessGroup):
             world = ctypes.c_void_p()
             _check(lib.tutti_join_store(ctypes.byref(meeting), rank, size, ctypes.byref(record), ctypes.byref(world),
                                        error_room.at))
-        except library.Error as error:
+        except binding.Error as error:
             if errors and not isinstance(errors[0], Exception):
                 raise errors[0] from None
             raise error from (errors[0] if errors else None)
@@ -543,7 +543,7 @@ class ProcessGroupTutti(dist.ProcessGroup):
         request = ctypes.c_void_p()
         try:
             _check(function(self._world, *arguments, ctypes.byref(request), error_room.at))
-        except library.Error:
+        except binding.Error:
             self._coalesced = None
             raise
         work._request = request
@@ -808,7 +808,7 @@ def _tagged(tensor, tag):
 
 def _amount(tensor, tag):
     """Returns the number of elements and the type of a message: messages with tag and without do not match."""
-    return (_bytes(tensor), _BYTE) if tag == 0 else (_bytes(tensor) // 8, library.record(8))
+    return (_bytes(tensor), _BYTE) if tag == 0 else (_bytes(tensor) // 8, binding.record(8))
 
 
 @atexit.register
@@ -818,11 +818,14 @@ def _leave():
         group.shutdown()
 
 
-def _create(options, own):
-    return ProcessGroupTutti(options.store, options.group_rank, options.group_size, options.timeout, own)
+def register(name, group_class):
+    """Makes a class of process groups known to torch.distributed as a backend."""
+    def create(options, own):
+        return group_class(options.store, options.group_rank, options.group_size, options.timeout, own)
+    try:
+        dist.Backend.register_backend(name, create, extended_api=True, devices=["cpu"])
+    except TypeError:  # torch 1.13
+        dist.Backend.register_backend(name, create, extended_api=True)
 
 
-try:
-    dist.Backend.register_backend("tutti", _create, extended_api=True, devices=["cpu"])
-except TypeError:  # torch 1.13
-    dist.Backend.register_backend("tutti", _create, extended_api=True)
+register("tutti", ProcessGroupTutti)

@@ -52,13 +52,13 @@ class Install(unittest.TestCase):
     def test_a_built_library_is_taken(self):
         status, output = self.pip(TUTTI_LIBRARY=LIBRARY)
         self.assertEqual(status, 0, output)
-        found = self.installed("import tutti_collectives.library as l; print(l.lib._name, l.lib.tutti_interface())")
+        found = self.installed("import tutti_collectives.binding as l; print(l.lib._name, l.lib.tutti_interface())")
         self.assertEqual(found, os.path.join(os.path.dirname(self.installed(
             "import tutti_collectives as t; print(t.__file__)")), "libtutti_c.so") + " 1")
         self.assertEqual(self.installed("import tutti_collectives as t; print(t.join().allreduce([2, 3]))"), "[2 3]")
         version = self.installed("import importlib.metadata as m; print(m.version('tutti-collectives'))")
         self.assertEqual(version, self.installed(
-            "from tutti_collectives.library import lib; print(lib.tutti_version().decode())"))
+            "from tutti_collectives.binding import lib; print(lib.tutti_version().decode())"))
 
     def test_the_compiler_gets_the_flags(self):
         compiler = os.path.join(self.folder, "compiler")

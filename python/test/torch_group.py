@@ -33,7 +33,7 @@ except ImportError as error:
 
 import ranks
 import tutti_torch
-from tutti_collectives import library
+from tutti_collectives import binding
 
 LIMIT = 60
 TESTS = {}
@@ -334,7 +334,7 @@ def places(store, rank, size):
 @test(2)
 def mismatch(store, rank, size):
     join(store, rank, size)
-    with expected(library.Error, "allreduce"):
+    with expected(binding.Error, "allreduce"):
         dist.all_reduce(torch.ones(2 + rank))
     dist.destroy_process_group()
 
@@ -402,7 +402,7 @@ def several(store, rank, size):
         equal(tensor, torch.full((10,), 2.0))
     assert work.is_success() and work.exception() is None and len(work.result()) == 3
     group._start_coalescing()
-    with expected(library.Error, "has no reduction"):
+    with expected(binding.Error, "has no reduction"):
         dist.all_reduce(torch.ones(1), op=dist.ReduceOp.BAND, async_op=True)
     assert group._coalesced is None
     group._start_coalescing()
@@ -410,9 +410,9 @@ def several(store, rank, size):
     work = group._end_coalescing([])
     with expected(RuntimeError, "allreduce"):
         work.get_future().wait()
-    with expected(library.Error, "allreduce"):
+    with expected(binding.Error, "allreduce"):
         work.wait()
-    assert not work.is_success() and work.exception().kind == library.Kind.MISMATCH
+    assert not work.is_success() and work.exception().kind == binding.Kind.MISMATCH
     dist.destroy_process_group()
 
 
@@ -544,7 +544,7 @@ def fork(store, rank, size):
     child = os.fork()
     if child == 0:
         try:
-            with expected(library.Error, "fork"):
+            with expected(binding.Error, "fork"):
                 dist.all_reduce(torch.ones(1))
             atexit._run_exitfuncs()
         except BaseException:
@@ -569,19 +569,19 @@ def killed(store, rank, size):
     if rank == 1:
         os.kill(os.getpid(), signal.SIGKILL)
     start = time.monotonic()
-    with expected(library.Error, "rank 1"):
+    with expected(binding.Error, "rank 1"):
         dist.all_reduce(torch.ones(1000), group=group)
     work = dist.all_reduce(torch.ones(1000), async_op=True)
     with expected(RuntimeError, "rank 1"):
         work.get_future().wait()
-    with expected(library.Error, "rank 1"):
+    with expected(binding.Error, "rank 1"):
         work.wait()
     with expected(RuntimeError, "rank 1"):
         ddp(torch.ones(1, 20)).sum().backward()
     try:
         dist.barrier()
-    except library.Error as error:
-        assert error.ranks == (1,) and error.kind == library.Kind.PEER_LOST and error.rank == rank
+    except binding.Error as error:
+        assert error.ranks == (1,) and error.kind == binding.Kind.PEER_LOST and error.rank == rank
     else:
         raise AssertionError("no error")
     assert time.monotonic() - start < 5
@@ -595,8 +595,8 @@ def timeouts(store, rank, size):
     if rank == 0:
         try:
             dist.barrier(group=group)
-        except library.Error as error:
-            assert error.kind == library.Kind.DEADLINE and error.ranks == (1,) and " timeout " in str(error), error
+        except binding.Error as error:
+            assert error.kind == binding.Kind.DEADLINE and error.ranks == (1,) and " timeout " in str(error), error
         else:
             raise AssertionError("no error")
     dist.barrier()
@@ -690,7 +690,7 @@ def interrupted(store, rank, size):
 @test(2)
 def versions(store, rank, size):
     if rank == 1:
-        tutti_torch.library.INTERFACE = 1000
+        tutti_torch.binding.INTERFACE = 1000
     with expected(RuntimeError, "rank 1 has version", "interface 1000"):
         join(store, rank, size)
 

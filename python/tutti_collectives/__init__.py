@@ -13,7 +13,7 @@ from operator import index
 
 from .arrays import (address, blocks, elements, even_rows, fitting, operator_of, result, row_counts, source, target,
                      type_of, within)
-from .library import NO_PART, OPERATORS, Error, Kind, MessageRecord, OptionsRecord, check, error_room, lib
+from .binding import NO_PART, OPERATORS, Error, Kind, MessageRecord, OptionsRecord, check, error_room, lib
 from .pending import Pending, leave, nanoseconds
 
 __all__ = ["join", "World", "Pending", "Error", "Kind", *(name.upper() for name in OPERATORS)]

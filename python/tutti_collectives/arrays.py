@@ -7,7 +7,7 @@ from operator import index
 
 import numpy
 
-from .library import OPERATORS, TYPES, record
+from .binding import OPERATORS, TYPES, record
 
 
 def operator_of(op):

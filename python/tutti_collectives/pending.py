@@ -3,7 +3,7 @@
 import ctypes
 import math
 
-from .library import END, NO_DEADLINE, NOT_YET, Error, error_room, lib
+from .binding import END, NO_DEADLINE, NOT_YET, Error, error_room, lib
 
 SLICE = 100_000_000  # the nanoseconds in C after which Python handles signals, such as that of Ctrl-C
 
