@@ -540,7 +540,7 @@ def optimizers(store, rank, size):
 def fork(store, rank, size):
     """A child of a rank has no group, and leaves that of its parent alone."""
     join(store, rank, size)
-    dist.barrier()  # the file of the store is removed by a child that ends
+    dist.barrier()  # both ranks are done with the file of the store
     work = dist.irecv(torch.empty(1), 1) if rank == 0 else None
     child = os.fork()
     if child == 0:
